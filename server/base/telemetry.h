@@ -1,0 +1,54 @@
+// What the server tells of itself while it works. The layers report here and
+// know nothing of who counts; server/observe does, for Prometheus and the log.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace onced {
+
+enum class Method : std::uint8_t { kReserve, kCommit, kRelease, kExtend, kInspect, kBatch };
+inline constexpr Method kMethods[] = {Method::kReserve, Method::kCommit,  Method::kRelease,
+                                      Method::kExtend,  Method::kInspect, Method::kBatch};
+
+// How a call ended. The verdicts are Reserve's alone; kOk is the good end of
+// all other methods.
+enum class CallStatus : std::uint8_t {
+  kFresh,
+  kReplayed,
+  kConflict,
+  kMismatch,
+  kUnresolved,
+  kOk,
+  kError
+};
+inline constexpr CallStatus kCallStatuses[] = {
+    CallStatus::kFresh,      CallStatus::kReplayed, CallStatus::kConflict, CallStatus::kMismatch,
+    CallStatus::kUnresolved, CallStatus::kOk,       CallStatus::kError};
+
+// Threads: all functions from any thread, and cheap: they are on the hot path.
+class Telemetry {
+ public:
+  virtual ~Telemetry() = default;
+
+  // One RPC, or one operation of a batch (kBatch itself is counted once more).
+  // `latency` is from when the server had the whole request until it answered,
+  // without the time for which it was parked, which is `waited`.
+  virtual void CallEnded(Method method, CallStatus status, absl::Duration latency,
+                         absl::Duration waited) = 0;
+  // An error answer, by the reason that it carried, such as "SUPERSEDED".
+  virtual void CallRefused(Method method, absl::string_view reason) = 0;
+
+  // One queue was drained: so many requests, of which the oldest had waited so long.
+  virtual void Drained(std::size_t requests, absl::Duration queue_wait) = 0;
+  // One batch was made durable, or failed to be.
+  virtual void Synced(absl::Duration duration) = 0;
+  virtual void StoreFailed(absl::string_view what) = 0;
+  // A reservation was taken over after its lease had lapsed.
+  virtual void TakenOver() = 0;
+};
+
+}  // namespace onced
