@@ -1,0 +1,25 @@
+// The reply to a batch.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "google/rpc/status.pb.h"
+#include "idempotency/v1/idempotency.pb.h"
+#include "server/shard/request.h"
+
+namespace onced {
+
+// What became of one operation of a batch.
+struct BatchOutcome {
+  idempotency::v1::Operation::OperationCase kind = idempotency::v1::Operation::OPERATION_NOT_SET;
+  bool include_result = false;  // Of an Inspect.
+  std::variant<google::rpc::Status, Answer> answer;
+};
+
+// One item for each outcome, in their order, less than 4 MiB in all. Results
+// and records that don't fit become REPLY_TOO_LARGE; a grant is delivered in
+// any case, if need be without its predecessor's checkpoint.
+idempotency::v1::BatchResponse BatchResponseOf(const std::vector<BatchOutcome>& outcomes);
+
+}  // namespace onced

@@ -1,0 +1,41 @@
+#include "server/rpc/call.h"
+
+#include <utility>
+
+#include "server/rpc/translate.h"
+
+namespace onced {
+
+void CallMeter::Ended(CallStatus status, absl::Duration waited) const {
+  telemetry_.CallEnded(method_, status, shards_.Now() - started_ - waited, waited);
+}
+
+void CallMeter::Failed(const google::rpc::Status& error, absl::Duration waited) const {
+  telemetry_.CallRefused(method_, ReasonOf(error));
+  Ended(CallStatus::kError, waited);
+}
+
+void CallMeter::EndedAs(Method operation, CallStatus status) const {
+  telemetry_.CallEnded(operation, status, shards_.Now() - started_, absl::ZeroDuration());
+}
+
+absl::Time DeadlineOf(const grpc::CallbackServerContext& context, absl::Time now) {
+  const gpr_timespec rest = gpr_convert_clock_type(context.raw_deadline(), GPR_TIMESPAN);
+  if (gpr_time_cmp(rest, gpr_inf_future(GPR_TIMESPAN)) == 0) return absl::InfiniteFuture();
+  return now + absl::Seconds(rest.tv_sec) + absl::Nanoseconds(rest.tv_nsec);
+}
+
+void SingleCall::Fail(const google::rpc::Status& error, absl::Duration waited) {
+  StopWaiting();
+  meter_.Failed(error, waited);
+  Finish(ToGrpc(error));
+}
+
+void SingleCall::Succeed(grpc::ByteBuffer response, const Answer& answer) {
+  StopWaiting();
+  meter_.Ended(CallStatusOf(answer.reply), answer.waited);
+  response_ = std::move(response);
+  Finish(grpc::Status::OK);
+}
+
+}  // namespace onced

@@ -1,0 +1,86 @@
+// One RPC in flight.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/time/time.h"
+#include "google/rpc/status.pb.h"
+#include "server/base/telemetry.h"
+#include "server/ledger/operation.h"
+#include "server/rpc/connection_waits.h"
+#include "server/rpc/errors.h"
+#include "server/rpc/wire.h"
+#include "server/shard/shard_set.h"
+
+namespace onced {
+
+// Counts one call, or one operation of a batch, at its end.
+class CallMeter {
+ public:
+  CallMeter(Method method, const ShardSet& shards, Telemetry& telemetry)
+      : method_(method), shards_(shards), telemetry_(telemetry), started_(shards.Now()) {}
+
+  void Ended(CallStatus status, absl::Duration waited) const;
+  void Failed(const google::rpc::Status& error, absl::Duration waited) const;
+  // One operation of the batch that this meter is of.
+  void EndedAs(Method operation, CallStatus status) const;
+
+ private:
+  const Method method_;
+  const ShardSet& shards_;
+  Telemetry& telemetry_;
+  const absl::Time started_;
+};
+
+// The caller's deadline by the server's clock; InfiniteFuture if there is none.
+absl::Time DeadlineOf(const grpc::CallbackServerContext& context, absl::Time now);
+
+// Threads:  gRPC's; Answered() and Failed() on any, one of them, once.
+// Lifetime: its own: gRPC tells it when nobody needs it any more.
+class SingleCall final : public grpc::ServerUnaryReactor {
+ public:
+  SingleCall(Method method, ShardSet& shards, Telemetry& telemetry, grpc::ByteBuffer& response)
+      : shards_(shards), meter_(method, shards, telemetry), response_(response) {}
+
+  // The call waits at the expense of this connection's share.
+  void WaitsAs(std::string peer, ConnectionWaits& waits) {
+    peer_ = std::move(peer);
+    waits_ = &waits;
+  }
+  // From now on the shard is told if the caller goes away. Called before the
+  // method returns, thus before gRPC calls OnCancel().
+  void CancelsAs(ShardSet::Ticket ticket) { ticket_ = ticket; }
+
+  void Failed(const google::rpc::Status& error) { Fail(error, absl::ZeroDuration()); }
+  // `encode` makes the response of any answer that is not a refusal.
+  template <typename Encode>
+  void Answered(const Answer& answer, const Encode& encode) {
+    if (const auto* refused = std::get_if<Refused>(&answer.reply)) {
+      return Fail(ErrorOf(*refused), answer.waited);
+    }
+    Succeed(Serialize(encode(answer)), answer);
+  }
+
+ private:
+  void Fail(const google::rpc::Status& error, absl::Duration waited);
+  void Succeed(grpc::ByteBuffer response, const Answer& answer);
+  void StopWaiting() {
+    if (waits_ != nullptr) waits_->Remove(peer_);
+  }
+  void OnCancel() override {
+    if (ticket_.has_value()) shards_.Cancel(*ticket_);
+  }
+  void OnDone() override { delete this; }
+
+  ShardSet& shards_;
+  const CallMeter meter_;
+  grpc::ByteBuffer& response_;  // gRPC's: valid until Finish().
+  std::optional<ShardSet::Ticket> ticket_;
+  std::string peer_;
+  ConnectionWaits* waits_ = nullptr;
+};
+
+}  // namespace onced

@@ -1,0 +1,171 @@
+#include "server/rpc/errors.h"
+
+#include "absl/strings/str_cat.h"
+#include "google/rpc/error_details.pb.h"
+#include "idempotency/v1/idempotency.pb.h"
+
+namespace onced {
+namespace {
+
+namespace v1 = idempotency::v1;
+
+// What RetryInfo asks for: long enough for a queue to empty or a pod to restart.
+enum class Retry { kNever, kAtOnce, kSoon, kAfterRestart };
+
+struct Mapping {
+  grpc::StatusCode code;
+  v1::ErrorReason reason;  // Part of the API: clients switch on it.
+  Retry retry;
+  const char* message;
+};
+
+// No default: a new Refusal does not compile until it has a row here.
+constexpr Mapping MappingOf(Refusal refusal) {
+  using enum grpc::StatusCode;
+  switch (refusal) {
+    case Refusal::kSuperseded:
+      return {ABORTED, v1::ERROR_REASON_SUPERSEDED, Retry::kNever,
+              "the token is not that of the key's last holder"};
+    case Refusal::kRestored:
+      return {ABORTED, v1::ERROR_REASON_RESTORED, Retry::kNever,
+              "the token is from before the store was restored from a backup"};
+    case Refusal::kCommittedDifferently:
+      return {FAILED_PRECONDITION, v1::ERROR_REASON_COMMITTED_DIFFERENTLY, Retry::kNever,
+              "this token has committed another result, which stands"};
+    case Refusal::kAlreadyCommitted:
+      return {FAILED_PRECONDITION, v1::ERROR_REASON_ALREADY_COMMITTED, Retry::kNever,
+              "this token has committed its result"};
+    case Refusal::kNotReserved:
+      return {NOT_FOUND, v1::ERROR_REASON_NOT_RESERVED, Retry::kNever,
+              "there is no reservation of this key, perhaps not any more"};
+    case Refusal::kQueueFull:
+      return {RESOURCE_EXHAUSTED, v1::ERROR_REASON_QUEUE_FULL, Retry::kSoon,
+              "too many calls are queued; nothing was done"};
+    case Refusal::kDraining:
+      return {UNAVAILABLE, v1::ERROR_REASON_DRAINING, Retry::kAfterRestart,
+              "the server is shutting down; nothing was done"};
+    case Refusal::kStoreFailed:
+      return {UNAVAILABLE, v1::ERROR_REASON_STORE_FAILED, Retry::kAfterRestart,
+              "the store has failed; nothing was done"};
+    case Refusal::kDeadlinePassed:
+      return {DEADLINE_EXCEEDED, v1::ERROR_REASON_DEADLINE_PASSED, Retry::kNever,
+              "the deadline passed before the call was executed; nothing was done"};
+    case Refusal::kCancelled:
+      return {CANCELLED, v1::ERROR_REASON_CANCELLED, Retry::kNever,
+              "the caller cancelled before the call was executed; nothing was done"};
+    case Refusal::kNamespaceNotAllowed:
+      return {PERMISSION_DENIED, v1::ERROR_REASON_NAMESPACE_NOT_ALLOWED, Retry::kNever,
+              "namespace: not one that this server is configured for"};
+    case Refusal::kReplyTooLarge:
+      return {RESOURCE_EXHAUSTED, v1::ERROR_REASON_REPLY_TOO_LARGE, Retry::kAtOnce,
+              "the answer does not fit into the batch's reply; ask for this key by itself"};
+    case Refusal::kOutcomeUnknown:
+      return {UNAVAILABLE, v1::ERROR_REASON_OUTCOME_UNKNOWN, Retry::kAfterRestart,
+              "the store failed while writing: the change may or may not have survived; "
+              "send the call again with the same request_id or token"};
+  }
+  __builtin_unreachable();
+}
+
+// Seconds; jitter is the caller's business.
+constexpr double RetryDelaySeconds(Retry retry) {
+  switch (retry) {
+    case Retry::kNever:
+    case Retry::kAtOnce:
+      return 0;
+    case Retry::kSoon:
+      return 0.1;
+    case Retry::kAfterRestart:
+      return 1;
+  }
+  __builtin_unreachable();
+}
+
+std::string WithoutPrefix(const std::string& name) {
+  return name.substr(sizeof("ERROR_REASON_") - 1);
+}
+
+const char* NameOf(State state) {
+  switch (state) {
+    case State::kAbsent:
+      return "ABSENT";
+    case State::kPending:
+      return "PENDING";
+    case State::kLapsed:
+      return "LAPSED";
+    case State::kCommitted:
+      return "COMMITTED";
+  }
+  __builtin_unreachable();
+}
+
+google::rpc::Status NewError(grpc::StatusCode code, std::string message,
+                             const google::rpc::ErrorInfo& info) {
+  google::rpc::Status error;
+  error.set_code(code);
+  error.set_message(std::move(message));
+  error.add_details()->PackFrom(info);
+  return error;
+}
+
+google::rpc::ErrorInfo InfoOf(v1::ErrorReason reason) {
+  google::rpc::ErrorInfo info;
+  info.set_domain(kErrorDomain);
+  info.set_reason(WithoutPrefix(v1::ErrorReason_Name(reason)));
+  return info;
+}
+
+}  // namespace
+
+google::rpc::Status ErrorOf(const Refused& refused) {
+  const Mapping mapping = MappingOf(refused.reason);
+  google::rpc::ErrorInfo info = InfoOf(mapping.reason);
+  if (refused.state) (*info.mutable_metadata())["state"] = NameOf(*refused.state);
+  if (refused.fence) (*info.mutable_metadata())["fence"] = absl::StrCat(refused.fence->value);
+  google::rpc::Status error = NewError(mapping.code, mapping.message, info);
+  if (mapping.retry != Retry::kNever) {
+    google::rpc::RetryInfo retry;
+    const double seconds = RetryDelaySeconds(mapping.retry);
+    retry.mutable_retry_delay()->set_seconds(static_cast<std::int64_t>(seconds));
+    retry.mutable_retry_delay()->set_nanos(
+        static_cast<std::int32_t>((seconds - static_cast<std::int64_t>(seconds)) * 1e9));
+    error.add_details()->PackFrom(retry);
+  }
+  return error;
+}
+
+google::rpc::Status ErrorOf(const std::vector<Violation>& violations) {
+  google::rpc::BadRequest bad;
+  for (const Violation& violation : violations) {
+    auto* field = bad.add_field_violations();
+    field->set_field(violation.field);
+    field->set_description(violation.description);
+  }
+  std::string message = absl::StrCat(violations[0].field, ": ", violations[0].description);
+  if (violations.size() > 1) absl::StrAppend(&message, " (and ", violations.size() - 1, " more)");
+  google::rpc::Status error = NewError(grpc::StatusCode::INVALID_ARGUMENT, std::move(message),
+                                       InfoOf(v1::ERROR_REASON_INVALID_FIELD));
+  error.add_details()->PackFrom(bad);
+  return error;
+}
+
+grpc::Status ToGrpc(const google::rpc::Status& error) {
+  return {static_cast<grpc::StatusCode>(error.code()), error.message(), error.SerializeAsString()};
+}
+
+std::string ReasonOf(const google::rpc::Status& error) {
+  google::rpc::ErrorInfo info;
+  for (const auto& detail : error.details()) {
+    if (detail.UnpackTo(&info)) return info.reason();
+  }
+  return {};
+}
+
+std::vector<std::string> AllReasons() {
+  std::vector<std::string> reasons;
+  const auto* all = v1::ErrorReason_descriptor();
+  for (int i = 1; i < all->value_count(); ++i) reasons.push_back(WithoutPrefix(all->value(i)->name()));
+  return reasons;
+}
+
+}  // namespace onced

@@ -1,0 +1,37 @@
+// The one place that turns refusals into gRPC errors: section 5 of the contract.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <grpcpp/support/status.h>
+
+#include "absl/strings/string_view.h"
+#include "google/rpc/status.pb.h"
+#include "server/ledger/operation.h"
+
+namespace onced {
+
+inline constexpr char kErrorDomain[] = "onced";
+
+// One field of a request that can't be accepted, and what would be.
+struct Violation {
+  std::string field;
+  std::string description;
+};
+
+// The google.rpc.Status of a refusal, with ErrorInfo and, where the caller may
+// try again, RetryInfo.
+google::rpc::Status ErrorOf(const Refused& refused);
+// INVALID_ARGUMENT with one BadRequest violation a field; `violations` isn't empty.
+google::rpc::Status ErrorOf(const std::vector<Violation>& violations);
+
+// The same error as a gRPC status: the whole google.rpc.Status travels in it.
+grpc::Status ToGrpc(const google::rpc::Status& error);
+
+// The reason in an error's ErrorInfo.
+std::string ReasonOf(const google::rpc::Status& error);
+// All reasons there are, as they stand in ErrorInfo.
+std::vector<std::string> AllReasons();
+
+}  // namespace onced

@@ -1,0 +1,122 @@
+#include "server/rpc/grpc_server.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include <grpc/support/log.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "server/ledger/policy.h"
+#include "server/rpc/service.h"
+
+namespace onced {
+namespace {
+
+constexpr int kMetadataBytesMax = 8 << 10;
+constexpr int kHandshakeTimeoutMs = 10'000;
+constexpr int kKeepaliveMs = 60'000;
+constexpr int kKeepaliveTimeoutMs = 20'000;
+// Clients that ping more often than this are told to calm down.
+constexpr int kClientPingMinMs = 10'000;
+// Old connections are asked to reconnect, so that load spreads; the grace is
+// longer than the longest wait.
+constexpr int kConnectionAgeMs = 20 * 60'000;
+constexpr int kConnectionGraceMs = 2 * 60'000;
+constexpr std::size_t kBufferBytesMax = 256 << 20;
+
+// gRPC's own lines are not ours in form, and what they say we say ourselves.
+// Its usual variable for debugging brings them back.
+void QuietenGrpc() {
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+}
+
+void SetLimits(grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(limits::kMessageBytesMax);
+  builder.SetMaxSendMessageSize(-1);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsMax);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             kClientPingMinMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kConnectionAgeMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kConnectionGraceMs);
+  // Else two servers share one port in silence, and half of the calls go to each.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
+  grpc::ResourceQuota quota("onced");
+  quota.Resize(kBufferBytesMax);
+  builder.SetResourceQuota(quota);
+}
+
+// gRPC doesn't say why it could not listen: asks the kernel once more.
+std::string WhyNot(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos) return "is not host:port";
+  std::string host = address.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
+  const addrinfo hints{.ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM};
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.empty() ? nullptr : host.c_str(),
+                                address.substr(colon + 1).c_str(), &hints, &found);
+  if (error != 0) return gai_strerror(error);
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> freed(found, &freeaddrinfo);
+  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return std::strerror(errno);
+  const int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  const bool bound = bind(fd, found->ai_addr, found->ai_addrlen) == 0 && listen(fd, 1) == 0;
+  const std::string why = bound ? "gRPC refused it" : std::strerror(errno);
+  close(fd);
+  return why;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Listen(const std::string& address,
+                                                               grpc::Service& service) {
+  QuietenGrpc();
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  SetLimits(builder);
+  int port = 0;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&service);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr || port == 0) {
+    return absl::UnavailableError(absl::StrCat("listen: can't listen on ", address, ": ", WhyNot(address)));
+  }
+  server->GetHealthCheckService()->SetServingStatus(
+      idempotency::v1::IdempotencyService::service_full_name(), true);
+  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(server), port));
+}
+
+GrpcServer::GrpcServer(std::unique_ptr<grpc::Server> server, int port)
+    : server_(std::move(server)), port_(port) {}
+
+GrpcServer::~GrpcServer() = default;
+
+void GrpcServer::StopServing() { server_->GetHealthCheckService()->Shutdown(); }
+
+void GrpcServer::Shutdown(absl::Duration grace) {
+  // gRPC wants an absolute time on its own clock.
+  const gpr_timespec rest =
+      gpr_time_from_millis(absl::ToInt64Milliseconds(grace), GPR_TIMESPAN);
+  server_->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), rest));
+}
+
+}  // namespace onced

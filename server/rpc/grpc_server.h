@@ -1,0 +1,41 @@
+// The gRPC port.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace onced {
+
+// Operation: serves one service, with health (grpc.health.v1) and reflection
+//            beside it, within the limits that facts about gRPC suggest.
+// Threads:   gRPC's own; the functions here from one thread.
+// Lifetime:  `service` outlives it.
+// Promise:   once Shutdown() has returned, no call is in flight.
+class GrpcServer {
+ public:
+  // `address` is host:port; port 0 takes any free one. One clear line if it
+  // can't be had.
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Listen(const std::string& address,
+                                                            grpc::Service& service);
+  ~GrpcServer();
+
+  int port() const { return port_; }
+  // From now on the health service says NOT_SERVING, for good.
+  void StopServing();
+  // Takes no new calls; waits for those in flight, and cancels what is left of
+  // them after `grace`.
+  void Shutdown(absl::Duration grace);
+
+ private:
+  GrpcServer(std::unique_ptr<grpc::Server> server, int port);
+
+  std::unique_ptr<grpc::Server> server_;
+  int port_;
+};
+
+}  // namespace onced

@@ -1,0 +1,75 @@
+// The API over gRPC: takes messages off the wire, has them checked and
+// executed, and sends the answers. It decides nothing.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include "idempotency/v1/idempotency.grpc.pb.h"
+#include "server/base/telemetry.h"
+#include "server/ledger/policy.h"
+#include "server/rpc/connection_waits.h"
+#include "server/rpc/validate.h"
+#include "server/shard/shard_set.h"
+
+namespace onced {
+
+// Streams that a connection may have open at once.
+inline constexpr int kStreamsMax = 256;
+
+// The methods take bytes, so that a message that can't be parsed is answered
+// like any other bad request.
+using RawService = idempotency::v1::IdempotencyService::WithRawCallbackMethod_Reserve<
+    idempotency::v1::IdempotencyService::WithRawCallbackMethod_Commit<
+        idempotency::v1::IdempotencyService::WithRawCallbackMethod_Release<
+            idempotency::v1::IdempotencyService::WithRawCallbackMethod_Extend<
+                idempotency::v1::IdempotencyService::WithRawCallbackMethod_Inspect<
+                    idempotency::v1::IdempotencyService::WithRawCallbackMethod_Batch<
+                        idempotency::v1::IdempotencyService::Service>>>>>>;
+
+// Threads:  gRPC's until a request is submitted; the answer comes on the
+//           shard's thread or the store's. No method blocks.
+// Lifetime: all that the constructor takes outlives it; it outlives the server
+//           that serves it.
+// Promise:  a request that was submitted is executed whether or not its caller
+//           still listens; but a Reserve whose caller has gone gets no grant.
+class IdempotencyService final : public RawService {
+ public:
+  IdempotencyService(ShardSet& shards, const PolicyTable& policies, Telemetry& telemetry);
+
+  grpc::ServerUnaryReactor* Reserve(grpc::CallbackServerContext* context,
+                                    const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Commit(grpc::CallbackServerContext* context,
+                                   const grpc::ByteBuffer* request,
+                                   grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Release(grpc::CallbackServerContext* context,
+                                    const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Extend(grpc::CallbackServerContext* context,
+                                   const grpc::ByteBuffer* request,
+                                   grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Inspect(grpc::CallbackServerContext* context,
+                                    const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Batch(grpc::CallbackServerContext* context,
+                                  const grpc::ByteBuffer* request,
+                                  grpc::ByteBuffer* response) override;
+
+ private:
+  // Of all five single calls: parse, check, submit; `encoder_for` makes, from
+  // the parsed message, what turns an Answer into a response.
+  template <typename Message, typename EncoderFor>
+  grpc::ServerUnaryReactor* Single(Method method, grpc::CallbackServerContext& context,
+                                   const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
+                                   EncoderFor encoder_for);
+
+  // Constant after construction.
+  ShardSet& shards_;
+  const Validator validator_;
+  Telemetry& telemetry_;
+
+  // Shared; locks itself.
+  ConnectionWaits waits_{kStreamsMax / 2};
+};
+
+}  // namespace onced

@@ -1,0 +1,21 @@
+// From the ledger's answers to the API's messages.
+#pragma once
+
+#include "idempotency/v1/idempotency.pb.h"
+#include "server/base/telemetry.h"
+#include "server/ledger/operation.h"
+#include "server/shard/request.h"
+
+namespace onced {
+
+// Each takes the answer to its own kind of request; none takes a refusal.
+idempotency::v1::ReserveResponse ReserveResponseOf(const Answer& answer);
+idempotency::v1::CommitResponse CommitResponseOf(const Answer& answer);
+idempotency::v1::ReleaseResponse ReleaseResponseOf(const Answer& answer);
+idempotency::v1::ExtendResponse ExtendResponseOf(const Answer& answer);
+idempotency::v1::InspectResponse InspectResponseOf(const Answer& answer, bool include_result);
+
+// How the metrics count it.
+CallStatus CallStatusOf(const Reply& reply);
+
+}  // namespace onced

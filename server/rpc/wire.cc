@@ -1,0 +1,90 @@
+#include "server/rpc/wire.h"
+
+#include <vector>
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/empty.pb.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/unknown_field_set.h>
+#include <google/protobuf/wrappers.pb.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+
+namespace onced {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::UnknownField;
+
+// A string field on the wire looks like a bytes field; its parser says whether
+// the text is UTF-8.
+bool IsUtf8(const std::string& text) {
+  google::protobuf::BytesValue as_bytes;
+  as_bytes.set_value(text);
+  google::protobuf::StringValue as_string;
+  return as_string.ParseFromString(as_bytes.SerializeAsString());
+}
+
+std::optional<std::string> FindBadText(const Descriptor& type, const std::string& bytes);
+
+std::optional<std::string> FindBadTextIn(const FieldDescriptor& field, const std::string& bytes) {
+  if (field.type() == FieldDescriptor::TYPE_STRING && !IsUtf8(bytes)) return "";
+  if (field.type() != FieldDescriptor::TYPE_MESSAGE) return std::nullopt;
+  return FindBadText(*field.message_type(), bytes);
+}
+
+// The path of the first string field that isn't UTF-8. The depth is that of the
+// request types, none of which contains itself.
+std::optional<std::string> FindBadText(const Descriptor& type, const std::string& bytes) {
+  google::protobuf::Empty fields;  // Keeps every field, as one it doesn't know.
+  if (!fields.ParseFromString(bytes)) return std::nullopt;
+  const auto& unknown = fields.GetReflection()->GetUnknownFields(fields);
+  std::vector<int> seen(static_cast<std::size_t>(type.field_count()), 0);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const UnknownField& value = unknown.field(i);
+    const FieldDescriptor* field = type.FindFieldByNumber(value.number());
+    if (field == nullptr || value.type() != UnknownField::TYPE_LENGTH_DELIMITED) continue;
+    const int index = seen[static_cast<std::size_t>(field->index())]++;
+    const auto inner = FindBadTextIn(*field, value.length_delimited());
+    if (!inner.has_value()) continue;
+    std::string path = field->name();
+    if (field->is_repeated()) absl::StrAppend(&path, "[", index, "]");
+    return inner->empty() ? path : absl::StrCat(path, ".", *inner);
+  }
+  return std::nullopt;
+}
+
+std::string Flatten(const grpc::ByteBuffer& bytes) {
+  std::vector<grpc::Slice> slices;
+  if (!bytes.Dump(&slices).ok()) return {};
+  std::string flat;
+  for (const grpc::Slice& slice : slices) {
+    flat.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return flat;
+}
+
+}  // namespace
+
+std::optional<Violation> Parse(const grpc::ByteBuffer& bytes, google::protobuf::Message& message) {
+  grpc::ByteBuffer consumed = bytes;  // Counts references; the bytes are not copied.
+  grpc::ProtoBufferReader reader(&consumed);
+  if (reader.status().ok() && message.ParseFromZeroCopyStream(&reader)) return std::nullopt;
+  const auto path = FindBadText(*message.GetDescriptor(), Flatten(bytes));
+  if (path.has_value()) return Violation{*path, "must be valid UTF-8"};
+  return Violation{"request", absl::StrCat("the bytes are not a ", message.GetTypeName())};
+}
+
+grpc::ByteBuffer Serialize(const google::protobuf::Message& message) {
+  grpc::ByteBuffer bytes;
+  bool own_buffer = false;
+  const grpc::Status done = grpc::GenericSerialize<grpc::ProtoBufferWriter, google::protobuf::Message>(
+      message, &bytes, &own_buffer);
+  ONCED_CHECK(done.ok());  // It fails for messages over 2 GiB only.
+  return bytes;
+}
+
+}  // namespace onced

@@ -1,0 +1,21 @@
+// Messages to and from the bytes of the wire.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <google/protobuf/message.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include "server/rpc/errors.h"
+
+namespace onced {
+
+// Parses `bytes` into `message`. nullopt: done. Else what is wrong with them,
+// as INVALID_ARGUMENT: the generated code alone would answer UNIMPLEMENTED,
+// without a word, to a string that isn't UTF-8.
+std::optional<Violation> Parse(const grpc::ByteBuffer& bytes, google::protobuf::Message& message);
+
+grpc::ByteBuffer Serialize(const google::protobuf::Message& message);
+
+}  // namespace onced

@@ -1,0 +1,36 @@
+// Time that a store has promised never to go back behind.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/base/clock.h"
+#include "server/storage/store.h"
+
+namespace onced {
+
+// Threads:  any.
+// Lifetime: `clock` and `store` outlive it.
+// Promise:  Now() is never above the store's durable mark: a start after a crash
+//           sees no time earlier than one that a decision was made by.
+class MarkedClock {
+ public:
+  MarkedClock(const Clock& clock, Store& store) : clock_(clock), store_(store) {}
+
+  // Writes the mark ahead where needed, which is once a second at most, and
+  // then waits for the disk. An error if that failed.
+  absl::StatusOr<absl::Time> Now() {
+    const absl::Time now = clock_.Now();
+    if (now <= store_.clock_mark()) return now;
+    const absl::Status raised = store_.RaiseClockMark(now + kAhead);
+    if (!raised.ok()) return raised;
+    return now;
+  }
+
+  static constexpr absl::Duration kAhead = absl::Seconds(1);
+
+ private:
+  const Clock& clock_;
+  Store& store_;
+};
+
+}  // namespace onced

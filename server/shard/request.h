@@ -1,0 +1,61 @@
+// What travels to a shard and back.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/time/time.h"
+#include "server/ledger/operation.h"
+#include "server/ledger/policy.h"
+#include "server/ledger/record.h"
+#include "server/storage/unit_of_work.h"
+
+namespace onced {
+
+// Names one submitted request, for as long as the process lives. Zero: none.
+struct RequestId {
+  std::uint64_t value = 0;
+  auto operator<=>(const RequestId&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, RequestId id) {
+    return H::combine(std::move(h), id.value);
+  }
+};
+
+struct Answer {
+  Reply reply;
+  absl::Time server_time;  // By which it was judged.
+  absl::Duration waited;   // While parked.
+};
+
+// Called exactly once, on any thread; must neither block nor call back into
+// the shards.
+using Answerer = absl::AnyInvocable<void(Answer) &&>;
+
+struct Request {
+  RecordKey key;
+  Operation operation;
+  const Policy* policy = nullptr;  // Outlives the request.
+  // The caller's, by the server's clock. Past it, nothing is begun any more:
+  // but for a Commit, whose effect has already happened.
+  absl::Time deadline = absl::InfiniteFuture();
+  Answerer answer;
+
+  // ---- Filled in by ShardSet ----
+  RequestId id;
+  ShardId shard;
+  absl::Time queued_at;
+};
+
+// Refused by a drain or a full queue; the others settle what was granted.
+inline bool IsReserve(const Request& request) {
+  return std::holds_alternative<ReserveOp>(request.operation);
+}
+// Has queue room of its own, and is never refused while the store works.
+inline bool Settles(const Request& request) {
+  return !IsReserve(request) && !std::holds_alternative<InspectOp>(request.operation);
+}
+
+}  // namespace onced

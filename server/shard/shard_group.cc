@@ -1,0 +1,282 @@
+#include "server/shard/shard_group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+
+namespace onced {
+namespace {
+
+// A wait ends so long before the caller's own deadline that the answer still
+// gets through.
+constexpr absl::Duration kDeadlineMargin = absl::Milliseconds(100);
+
+Refused Because(Refusal reason) { return {reason, std::nullopt, std::nullopt}; }
+
+// Answers that are decided but not yet durable.
+struct Held {
+  struct One {
+    Answerer answerer;
+    Answer answer;
+    UnitOfWork::Slot slot;
+  };
+  std::vector<One> answers;
+  std::vector<bool> changed;  // By slot: whether the record was written.
+
+  void Release(const absl::Status& durable) {
+    for (One& one : answers) {
+      if (!durable.ok()) {
+        one.answer.reply = Because(changed[one.slot.index] ? Refusal::kOutcomeUnknown
+                                                           : Refusal::kStoreFailed);
+      }
+      std::move(one.answerer)(std::move(one.answer));
+    }
+  }
+};
+
+}  // namespace
+
+// One call of Execute(), in the order that the contract gives:
+//   1. calls whose callers have gone are dropped, before anything is decided;
+//   2. the records that anything below may need are read at once;
+//   3. the requests are judged in their order, on the records as found;
+//   4. leases that ended hand their keys on, or end the waits;
+//   5. waits that are over are judged a last time;
+//   6. one batch is written; when it is durable, everything is answered.
+class ShardGroup::Round {
+ public:
+  Round(ShardGroup& group, Drain drain, absl::Time now)
+      : group_(group),
+        waiters_(group.waiters_),
+        now_(now),
+        view_{now, group.store_.identity().epoch, group.store_.outage()},
+        drain_(std::move(drain)) {}
+
+  void Run() {
+    DropCancelled();
+    if (drain_.draining) EndAllWaits();
+    auto work = std::make_unique<UnitOfWork>();
+    NameKeys(*work);
+    auto held = std::make_unique<Held>();
+    held_ = held.get();  // Filled by the body, owned by what runs after it.
+    group_.store_.Run(
+        std::move(work),
+        [this](UnitOfWork& loaded) {
+          work_ = &loaded;
+          Judge();
+          for (const auto& entry : loaded.entries()) held_->changed.push_back(entry.changed);
+        },
+        [held = std::move(held), failed = group_.failed_](const absl::Status& durable) {
+          if (!durable.ok()) failed->store(true);
+          held->Release(durable);
+        });
+  }
+
+ private:
+  // ---- 1 ----
+  void DropCancelled() {
+    const absl::flat_hash_set<RequestId> gone(drain_.cancelled.begin(), drain_.cancelled.end());
+    if (gone.empty()) return;
+    for (const RequestId id : drain_.cancelled) {
+      if (auto waiter = waiters_.Take(id)) AnswerNow(std::move(*waiter), Refusal::kCancelled);
+    }
+    std::erase_if(drain_.requests, [&](Request& request) {
+      // Commit, Extend and Release do good whether or not anybody listens.
+      if (Settles(request) || !gone.contains(request.id)) return false;
+      std::move(request.answer)({Because(Refusal::kCancelled), now_, {}});
+      return true;
+    });
+  }
+  void EndAllWaits() {
+    for (const RequestId id : waiters_.All()) {
+      AnswerNow(*waiters_.Take(id), Refusal::kDraining);
+    }
+  }
+  // Only for what was not judged: it depends on no record.
+  void AnswerNow(Waiter waiter, Refusal reason) {
+    std::move(waiter.request.answer)({Because(reason), now_, now_ - waiter.parked_at});
+  }
+
+  // ---- 2 ----
+  void NameKeys(UnitOfWork& work) {
+    slots_.reserve(drain_.requests.size());
+    for (const Request& request : drain_.requests) {
+      slots_.push_back(work.Want(request.shard, request.key));
+    }
+    for (const RecordKey& key : waiters_.Lapsed(now_)) {
+      lapsed_.push_back({key, work.Want(ShardOfWaiters(key), key)});
+    }
+    for (const RequestId id : waiters_.Over(now_)) {
+      const Request& request = waiters_.Find(id)->request;
+      over_.push_back({id, work.Want(request.shard, request.key)});
+    }
+  }
+  ShardId ShardOfWaiters(const RecordKey& key) const {
+    return waiters_.Find(waiters_.Of(key).front())->request.shard;
+  }
+
+  void Judge() {
+    for (std::size_t i = 0; i < drain_.requests.size(); ++i) {
+      JudgeRequest(std::move(drain_.requests[i]), slots_[i]);
+    }
+    for (const auto& [key, slot] : lapsed_) Wake(key, slot);
+    for (const auto& [id, slot] : over_) {
+      if (auto waiter = waiters_.Take(id)) JudgeLastTime(std::move(*waiter), slot);
+    }
+  }
+
+  // ---- 3 ----
+  void JudgeRequest(Request request, UnitOfWork::Slot slot) {
+    const bool commits = std::holds_alternative<CommitOp>(request.operation);
+    if (!commits && request.deadline <= now_) {
+      return Hold(std::move(request), slot, Because(Refusal::kDeadlinePassed));
+    }
+    if (!work_->ReadStatus(slot).ok()) {
+      return Hold(std::move(request), slot, Because(Refusal::kStoreFailed));
+    }
+    if (IsReserve(request)) return JudgeReserve(std::move(request), slot);
+    Decision decision = DecideOn(slot, request.operation, *request.policy);
+    const bool changes = Apply(std::move(decision.change), slot);
+    const RecordKey key = request.key;
+    Hold(std::move(request), slot, std::move(decision.reply));
+    if (changes) Wake(key, slot);
+  }
+
+  void JudgeReserve(Request request, UnitOfWork::Slot slot) {
+    if (drain_.draining) return Hold(std::move(request), slot, Because(Refusal::kDraining));
+    // The longest waiter comes before anyone who comes now.
+    if (StateAt(slot) != State::kPending) Wake(request.key, slot);
+    Decision decision = DecideOn(slot, request.operation, *request.policy);
+    if (std::holds_alternative<Parked>(decision.reply)) {
+      if (Park(request, slot)) return;
+      std::get<ReserveOp>(request.operation).wait_timeout = absl::ZeroDuration();
+      decision = DecideOn(slot, request.operation, *request.policy);
+    }
+    Apply(std::move(decision.change), slot);
+    Hold(std::move(request), slot, std::move(decision.reply));
+  }
+
+  // False, and `request` is untouched, if there is no room or no time to wait.
+  bool Park(Request& request, UnitOfWork::Slot slot) {
+    const absl::Time wait_until =
+        std::min(now_ + std::get<ReserveOp>(request.operation).wait_timeout,
+                 request.deadline - kDeadlineMargin);
+    if (wait_until <= now_) return false;
+    Waiter waiter{std::move(request), now_, wait_until};
+    if (waiters_.Park(waiter, LeaseEndAt(slot))) return true;
+    request = std::move(waiter.request);
+    return false;
+  }
+
+  // ---- 4 ----
+  // Judges all who wait for the key again, the longest waiting first: a commit
+  // answers them all, a release or a lapse grants one and leaves the others.
+  void Wake(const RecordKey& key, UnitOfWork::Slot slot) {
+    for (const RequestId id : waiters_.Of(key)) {
+      const Waiter& waiting = *waiters_.Find(id);
+      if (!work_->ReadStatus(slot).ok()) {
+        Hold(*waiters_.Take(id), slot, Because(Refusal::kStoreFailed));
+        continue;
+      }
+      if (waiting.request.deadline <= now_) {
+        Hold(*waiters_.Take(id), slot, Because(Refusal::kDeadlinePassed));
+        continue;
+      }
+      Decision decision = DecideOn(slot, waiting.request.operation, *waiting.request.policy);
+      if (std::holds_alternative<Parked>(decision.reply)) continue;
+      Apply(std::move(decision.change), slot);
+      Hold(*waiters_.Take(id), slot, std::move(decision.reply));
+    }
+    if (waiters_.Has(key)) waiters_.SetLeaseEnd(key, LeaseEndAt(slot));
+  }
+
+  // ---- 5 ----
+  void JudgeLastTime(Waiter waiter, UnitOfWork::Slot slot) {
+    if (!work_->ReadStatus(slot).ok()) return Hold(std::move(waiter), slot, Because(Refusal::kStoreFailed));
+    std::get<ReserveOp>(waiter.request.operation).wait_timeout = absl::ZeroDuration();
+    Decision decision = DecideOn(slot, waiter.request.operation, *waiter.request.policy);
+    Apply(std::move(decision.change), slot);
+    Hold(std::move(waiter), slot, std::move(decision.reply));
+  }
+
+  // ---- Common ----
+  State StateAt(UnitOfWork::Slot slot) const { return StateOf(work_->Find(slot), view_); }
+  // Of a key that is reserved, as every key with waiters is.
+  absl::Time LeaseEndAt(UnitOfWork::Slot slot) const {
+    return LeaseEnd(std::get<Pending>(work_->Find(slot)->phase), view_.outage);
+  }
+
+  Decision DecideOn(UnitOfWork::Slot slot, const Operation& operation, const Policy& policy) {
+    Mint mint;
+    if (std::holds_alternative<ReserveOp>(operation)) {
+      mint = {.token = Token::Mint(view_.epoch, group_.random_),
+              .fence = work_->NextFence(slot, now_),
+              .jitter = 0.75 + group_.random_.Draw<std::uint8_t>() / 1024.0};
+    }
+    return Decide(work_->Find(slot), operation, view_, policy, mint);
+  }
+
+  // Whether there was anything to change.
+  bool Apply(Change change, UnitOfWork::Slot slot) {
+    if (std::holds_alternative<Keep>(change)) return false;
+    if (auto* write = std::get_if<Write>(&change)) {
+      const bool takeover = write->record.attempt > 1 &&  // So there is one to take over from.
+                            write->record.fence != work_->Find(slot)->fence;
+      if (takeover) group_.telemetry_.TakenOver();
+      work_->Put(slot, std::move(write->record));
+    } else {
+      work_->Erase(slot);
+    }
+    return true;
+  }
+
+  void Hold(Request request, UnitOfWork::Slot slot, Reply reply, absl::Duration waited = {}) {
+    held_->answers.push_back({std::move(request.answer), {std::move(reply), now_, waited}, slot});
+  }
+  void Hold(Waiter waiter, UnitOfWork::Slot slot, Reply reply) {
+    const absl::Duration waited = now_ - waiter.parked_at;
+    Hold(std::move(waiter.request), slot, std::move(reply), waited);
+  }
+
+  ShardGroup& group_;
+  Waiters& waiters_;
+  const absl::Time now_;
+  const View view_;
+  Drain drain_;
+
+  std::vector<UnitOfWork::Slot> slots_;  // Of drain_.requests, one each.
+  std::vector<std::pair<RecordKey, UnitOfWork::Slot>> lapsed_;
+  std::vector<std::pair<RequestId, UnitOfWork::Slot>> over_;
+  UnitOfWork* work_ = nullptr;  // While the store runs the body.
+  Held* held_ = nullptr;         // Likewise.
+};
+
+ShardGroup::ShardGroup(Store& store, Random& random, WaiterCount& waiter_count,
+                       Telemetry& telemetry)
+    : store_(store),
+      random_(random),
+      telemetry_(telemetry),
+      failed_(std::make_shared<std::atomic<bool>>(false)),
+      waiters_(waiter_count) {}
+
+ShardGroup::~ShardGroup() { Refuse({}, last_now_, Refusal::kDraining); }
+
+void ShardGroup::Execute(Drain drain, absl::Time now) {
+  last_now_ = now;
+  if (failed()) return Refuse(std::move(drain), now, Refusal::kStoreFailed);
+  Round(*this, std::move(drain), now).Run();
+  if (failed()) Refuse({}, now, Refusal::kStoreFailed);
+}
+
+void ShardGroup::Refuse(Drain drain, absl::Time now, Refusal reason) {
+  for (Request& request : drain.requests) {
+    std::move(request.answer)({Because(reason), now, {}});
+  }
+  for (const RequestId id : waiters_.All()) {
+    Waiter waiter = *waiters_.Take(id);
+    std::move(waiter.request.answer)({Because(reason), now, now - waiter.parked_at});
+  }
+}
+
+}  // namespace onced

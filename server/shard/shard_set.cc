@@ -1,0 +1,60 @@
+#include "server/shard/shard_set.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace onced {
+
+ShardSet::Executor::Executor(const Options& options, Store& store, const Clock& clock,
+                             Telemetry& telemetry, WaiterCount& waiter_count)
+    : group(store, random, waiter_count, telemetry),
+      thread(options.limits, group, clock, store, telemetry) {}
+
+ShardSet::ShardSet(const Options& options, Store& store, const Clock& clock, Telemetry& telemetry)
+    : clock_(clock), map_(store.identity()) {
+  const std::size_t count = std::clamp<std::size_t>(options.executors, 1, store.identity().shards);
+  for (std::size_t i = 0; i < count; ++i) {
+    executors_.push_back(
+        std::make_unique<Executor>(options, store, clock, telemetry, waiter_count_));
+  }
+}
+
+ShardSet::~ShardSet() = default;
+
+std::size_t ShardSet::Route(Request& request) {
+  request.id = {last_id_.fetch_add(1, std::memory_order_relaxed) + 1};
+  request.shard = map_.ShardOf(request.key);
+  return request.shard.value % executors_.size();
+}
+
+ShardSet::Ticket ShardSet::Submit(Request request) {
+  const std::size_t executor = Route(request);
+  const Ticket ticket{executor, request.id};
+  std::vector<Request> one;
+  one.push_back(std::move(request));
+  executors_[executor]->thread.Submit(std::move(one));
+  return ticket;
+}
+
+void ShardSet::Submit(std::vector<Request> requests) {
+  std::vector<std::vector<Request>> by_executor(executors_.size());
+  for (Request& request : requests) {
+    const std::size_t executor = Route(request);
+    by_executor[executor].push_back(std::move(request));
+  }
+  for (std::size_t i = 0; i < by_executor.size(); ++i) {
+    if (!by_executor[i].empty()) executors_[i]->thread.Submit(std::move(by_executor[i]));
+  }
+}
+
+void ShardSet::Cancel(Ticket ticket) { executors_[ticket.executor]->thread.Cancel(ticket.id); }
+
+void ShardSet::StartDraining() {
+  for (const auto& executor : executors_) executor->thread.StartDraining();
+}
+
+std::size_t ShardSet::queue_depth(std::size_t executor) const {
+  return executors_[executor]->thread.queue_depth();
+}
+
+}  // namespace onced
