@@ -30,8 +30,8 @@ struct Judge {
         return TakeOver(op);
       case State::kCommitted:
         if (op.fingerprint != found->fingerprint) return Answer(Mismatch{HolderNow()});
-        return Answer(Replayed{committed().result, committed().commit_time,
-                               committed().expire_time, found->fence});
+        return Answer(Replayed{committed().result, committed().commit_time, committed().expire_time,
+                               found->fence});
     }
     __builtin_unreachable();
   }
@@ -66,12 +66,12 @@ struct Judge {
   Decision operator()(const InspectOp&) const {
     if (state == State::kAbsent) return Answer(Inspected{});
     const absl::Time expires = ExpireTime(*found, view);
-    return Answer(Inspected{
-        .state = state,
-        .record = found,
-        .lease_expire_time = LeaseEndNow(),
-        .expire_time =
-            expires == absl::InfiniteFuture() ? std::nullopt : std::optional<absl::Time>(expires)});
+    return Answer(Inspected{.state = state,
+                            .record = WithoutSecrets(*found),
+                            .lease_expire_time = LeaseEndNow(),
+                            .expire_time = expires == absl::InfiniteFuture()
+                                               ? std::nullopt
+                                               : std::optional<absl::Time>(expires)});
   }
 
  private:
@@ -91,6 +91,12 @@ struct Judge {
   }
   bool IsRepeat(const ReserveOp& op) const {
     return !op.request_id.empty() && SecretsEqual(op.request_id, pending().request_id);
+  }
+
+  static Record WithoutSecrets(Record record) {
+    record.token = {};
+    if (auto* pending = std::get_if<Pending>(&record.phase)) pending->request_id.clear();
+    return record;
   }
 
   std::optional<absl::Time> LeaseEndNow() const {

@@ -120,7 +120,8 @@ struct ExtendDone {
 };
 struct Inspected {
   State state = State::kAbsent;
-  std::optional<Record> record;                 // nullopt if and only if kAbsent.
+  // nullopt if and only if kAbsent. Without its secrets: token and request_id are blank.
+  std::optional<Record> record;
   std::optional<absl::Time> lease_expire_time;  // Of a PENDING or LAPSED one, with grace.
   std::optional<absl::Time> expire_time;        // nullopt: never.
   bool operator==(const Inspected&) const = default;

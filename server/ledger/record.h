@@ -53,16 +53,17 @@ struct Result {
 bool SameResult(const Result& a, const Result& b);
 
 // A Result that nobody changes any more, held by value.
-// Shared: one stored result, of up to 3 MiB, is in every reply that replays it.
 class StoredResult {
  public:
   StoredResult() : result_(std::make_shared<const Result>()) {}
-  explicit StoredResult(Result result) : result_(std::make_shared<const Result>(std::move(result))) {}
+  explicit StoredResult(Result result)
+      : result_(std::make_shared<const Result>(std::move(result))) {}
   const Result& operator*() const { return *result_; }
   const Result* operator->() const { return result_.get(); }
   friend bool operator==(const StoredResult& a, const StoredResult& b) { return *a == *b; }
 
  private:
+  // Shared: one stored result, of up to 3 MiB, is in every reply that replays it.
   std::shared_ptr<const Result> result_;
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 
 namespace onced {
 namespace {
@@ -22,8 +22,8 @@ Token Token::Mint(Epoch epoch, Random& random) {
 }
 
 std::string Token::ToText() const {
-  return absl::StrFormat("%08x-", epoch.value) +
-         ToHex({reinterpret_cast<const char*>(bits.data()), bits.size()});
+  return absl::StrCat(absl::Hex(epoch.value, absl::kZeroPad8), "-",
+                      ToHex({reinterpret_cast<const char*>(bits.data()), bits.size()}));
 }
 
 Token Token::FromText(absl::string_view text) {

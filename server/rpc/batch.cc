@@ -18,7 +18,8 @@ constexpr std::size_t kSmallItemBytes = 2'048;
 
 std::size_t BytesOf(const Result& result) {
   std::size_t bytes = result.body.size();
-  for (const Header& header : result.headers) bytes += header.name.size() + header.value.size() + 16;
+  for (const Header& header : result.headers)
+    bytes += header.name.size() + header.value.size() + 16;
   return bytes;
 }
 
@@ -27,7 +28,8 @@ std::size_t LargePartBytes(const BatchOutcome& outcome) {
   const auto* answer = std::get_if<Answer>(&outcome.answer);
   if (answer == nullptr) return 0;
   if (const auto* fresh = std::get_if<Fresh>(&answer->reply)) return fresh->checkpoint.size();
-  if (const auto* replayed = std::get_if<Replayed>(&answer->reply)) return BytesOf(*replayed->result);
+  if (const auto* replayed = std::get_if<Replayed>(&answer->reply))
+    return BytesOf(*replayed->result);
   const auto* inspected = std::get_if<Inspected>(&answer->reply);
   if (inspected == nullptr || !inspected->record.has_value()) return 0;
   if (const auto* pending = std::get_if<Pending>(&inspected->record->phase)) {

@@ -34,14 +34,16 @@ Method MethodOf(v1::Operation::OperationCase kind) {
 std::vector<Violation> CheckSize(const v1::BatchRequest& batch) {
   const auto size = static_cast<std::size_t>(batch.operations_size());
   if (size >= 1 && size <= limits::kBatchOperationsMax) return {};
-  return {{"operations", absl::StrCat("must have 1 to ", limits::kBatchOperationsMax, " items, has ", size)}};
+  return {{"operations",
+           absl::StrCat("must have 1 to ", limits::kBatchOperationsMax, " items, has ", size)}};
 }
 
 }  // namespace
 
 void BatchCall::Start(const v1::BatchRequest& batch, const Validator& validator,
                       absl::Time deadline) {
-  if (const auto violations = CheckSize(batch); !violations.empty()) return Failed(ErrorOf(violations));
+  if (const auto violations = CheckSize(batch); !violations.empty())
+    return Failed(ErrorOf(violations));
   outcomes_.resize(static_cast<std::size_t>(batch.operations_size()));
   std::vector<Request> requests;
   for (int i = 0; i < batch.operations_size(); ++i) {

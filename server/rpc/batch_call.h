@@ -1,11 +1,11 @@
 // One Batch RPC in flight.
 #pragma once
 
+#include <grpcpp/grpcpp.h>
+
 #include <atomic>
 #include <cstddef>
 #include <vector>
-
-#include <grpcpp/grpcpp.h>
 
 #include "idempotency/v1/idempotency.pb.h"
 #include "server/rpc/batch.h"

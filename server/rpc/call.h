@@ -1,10 +1,10 @@
 // One RPC in flight.
 #pragma once
 
+#include <grpcpp/grpcpp.h>
+
 #include <optional>
 #include <string>
-
-#include <grpcpp/grpcpp.h>
 
 #include "absl/time/time.h"
 #include "google/rpc/status.pb.h"

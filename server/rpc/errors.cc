@@ -164,7 +164,8 @@ std::string ReasonOf(const google::rpc::Status& error) {
 std::vector<std::string> AllReasons() {
   std::vector<std::string> reasons;
   const auto* all = v1::ErrorReason_descriptor();
-  for (int i = 1; i < all->value_count(); ++i) reasons.push_back(WithoutPrefix(all->value(i)->name()));
+  for (int i = 1; i < all->value_count(); ++i)
+    reasons.push_back(WithoutPrefix(all->value(i)->name()));
   return reasons;
 }
 

@@ -1,10 +1,10 @@
 // The one place that turns refusals into gRPC errors: section 5 of the contract.
 #pragma once
 
+#include <grpcpp/support/status.h>
+
 #include <string>
 #include <vector>
-
-#include <grpcpp/support/status.h>
 
 #include "absl/strings/string_view.h"
 #include "google/rpc/status.pb.h"

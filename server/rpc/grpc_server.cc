@@ -1,5 +1,9 @@
 #include "server/rpc/grpc_server.h"
 
+#include <grpc/support/log.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,11 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <utility>
-
-#include <grpc/support/log.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/health_check_service_interface.h>
-#include <grpcpp/resource_quota.h>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -98,7 +97,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Listen(const std::string
   builder.RegisterService(&service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
-    return absl::UnavailableError(absl::StrCat("listen: can't listen on ", address, ": ", WhyNot(address)));
+    return absl::UnavailableError(
+        absl::StrCat("listen: can't listen on ", address, ": ", WhyNot(address)));
   }
   server->GetHealthCheckService()->SetServingStatus(
       idempotency::v1::IdempotencyService::service_full_name(), true);
@@ -114,8 +114,7 @@ void GrpcServer::StopServing() { server_->GetHealthCheckService()->Shutdown(); }
 
 void GrpcServer::Shutdown(absl::Duration grace) {
   // gRPC wants an absolute time on its own clock.
-  const gpr_timespec rest =
-      gpr_time_from_millis(absl::ToInt64Milliseconds(grace), GPR_TIMESPAN);
+  const gpr_timespec rest = gpr_time_from_millis(absl::ToInt64Milliseconds(grace), GPR_TIMESPAN);
   server_->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), rest));
 }
 

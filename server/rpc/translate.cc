@@ -147,26 +147,24 @@ v1::ReserveResponse ReserveResponseOf(const Answer& answer) {
     to.set_outcome(outcome);
     Set(*to.mutable_holder(), holder);
   };
-  std::visit(Overloaded{[&](const Fresh& fresh) {
-                          to.set_outcome(v1::OUTCOME_FRESH);
-                          Set(*to.mutable_reservation(), fresh);
-                        },
-                        [&](const Replayed& replayed) {
-                          to.set_outcome(v1::OUTCOME_REPLAYED);
-                          Set(*to.mutable_replay(), replayed);
-                        },
-                        [&](const Conflict& conflict) {
-                          verdict(v1::OUTCOME_CONFLICT, conflict.holder);
-                          Set(*to.mutable_holder()->mutable_retry_delay(), conflict.retry_delay);
-                        },
-                        [&](const Mismatch& mismatch) {
-                          verdict(v1::OUTCOME_MISMATCH, mismatch.holder);
-                        },
-                        [&](const Unresolved& unresolved) {
-                          verdict(v1::OUTCOME_UNRESOLVED, unresolved.holder);
-                        },
-                        [](const auto&) { ONCED_CHECK(!"an answer to Reserve"); }},
-             answer.reply);
+  std::visit(
+      Overloaded{
+          [&](const Fresh& fresh) {
+            to.set_outcome(v1::OUTCOME_FRESH);
+            Set(*to.mutable_reservation(), fresh);
+          },
+          [&](const Replayed& replayed) {
+            to.set_outcome(v1::OUTCOME_REPLAYED);
+            Set(*to.mutable_replay(), replayed);
+          },
+          [&](const Conflict& conflict) {
+            verdict(v1::OUTCOME_CONFLICT, conflict.holder);
+            Set(*to.mutable_holder()->mutable_retry_delay(), conflict.retry_delay);
+          },
+          [&](const Mismatch& mismatch) { verdict(v1::OUTCOME_MISMATCH, mismatch.holder); },
+          [&](const Unresolved& unresolved) { verdict(v1::OUTCOME_UNRESOLVED, unresolved.holder); },
+          [](const auto&) { ONCED_CHECK(!"an answer to Reserve"); }},
+      answer.reply);
   return to;
 }
 

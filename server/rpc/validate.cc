@@ -28,7 +28,8 @@ class Findings {
   void CheckLength(absl::string_view field, absl::string_view value, std::size_t min,
                    std::size_t max) {
     if (value.size() >= min && value.size() <= max) return;
-    if (min > 0 && value.empty()) return Add(field, absl::StrCat("is required: ", min, " to ", max, " bytes"));
+    if (min > 0 && value.empty())
+      return Add(field, absl::StrCat("is required: ", min, " to ", max, " bytes"));
     Add(field, absl::StrCat("must have at most ", max, " bytes, has ", value.size()));
   }
   const std::vector<Violation>& all() const { return violations_; }
@@ -45,7 +46,8 @@ void CheckNamespace(absl::string_view name, Findings& findings) {
     findings.Add("namespace", "must begin with a letter or a digit of ASCII");
   }
   for (const char c : name) {
-    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-') continue;
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-')
+      continue;
     return findings.Add("namespace", "must consist of [A-Za-z0-9._-]");
   }
 }
@@ -106,7 +108,8 @@ std::optional<absl::Duration> RetentionOf(const v1::CommitRequest& request) {
   if (!request.has_retention_ttl()) return std::nullopt;
   const auto duration = FromProto(request.retention_ttl());
   if (duration.has_value()) return duration;
-  return request.retention_ttl().seconds() < 0 ? -absl::InfiniteDuration() : absl::InfiniteDuration();
+  return request.retention_ttl().seconds() < 0 ? -absl::InfiniteDuration()
+                                               : absl::InfiniteDuration();
 }
 
 // Those that fit, up to the first one that doesn't.
@@ -123,7 +126,8 @@ void TakeHeaders(const v1::Result& from, Result& to) {
 }
 
 void CheckOmittedBody(const v1::Result& result, Findings& findings) {
-  if (!result.body().empty()) findings.Add("result.body", "must be empty where body_omitted is set");
+  if (!result.body().empty())
+    findings.Add("result.body", "must be empty where body_omitted is set");
   if (result.body_size() < 0) findings.Add("result.body_size", "must not be negative");
   if (result.body_sha256().size() != kSha256Bytes) {
     findings.Add("result.body_sha256",
@@ -177,27 +181,29 @@ Checked CheckWith(const PolicyTable& policies, const Message& message, absl::str
 }  // namespace
 
 Checked Validator::Check(const v1::ReserveRequest& request, absl::string_view path) const {
-  return CheckWith(policies_, request, path, [&](const Policy& policy, Findings& findings) -> Operation {
-    findings.CheckLength("fingerprint", request.fingerprint(), 0, limits::kFingerprintBytesMax);
-    findings.CheckLength("request_id", request.request_id(), 0, limits::kRequestIdBytesMax);
-    findings.CheckLength("owner", request.owner(), 0, limits::kOwnerBytesMax);
-    return ReserveOp{
-        .fingerprint = request.fingerprint(),
-        .request_id = request.request_id(),
-        .owner = request.owner(),
-        .lease_ttl = CheckDuration("lease_ttl", request.has_lease_ttl(), request.lease_ttl(),
-                                   policy.lease, findings),
-        .wait_timeout = CheckDuration("wait_timeout", request.has_wait_timeout(),
-                                      request.wait_timeout(), policy.wait, findings)};
-  });
+  return CheckWith(
+      policies_, request, path, [&](const Policy& policy, Findings& findings) -> Operation {
+        findings.CheckLength("fingerprint", request.fingerprint(), 0, limits::kFingerprintBytesMax);
+        findings.CheckLength("request_id", request.request_id(), 0, limits::kRequestIdBytesMax);
+        findings.CheckLength("owner", request.owner(), 0, limits::kOwnerBytesMax);
+        return ReserveOp{
+            .fingerprint = request.fingerprint(),
+            .request_id = request.request_id(),
+            .owner = request.owner(),
+            .lease_ttl = CheckDuration("lease_ttl", request.has_lease_ttl(), request.lease_ttl(),
+                                       policy.lease, findings),
+            .wait_timeout = CheckDuration("wait_timeout", request.has_wait_timeout(),
+                                          request.wait_timeout(), policy.wait, findings)};
+      });
 }
 
 Checked Validator::Check(const v1::CommitRequest& request, absl::string_view path) const {
-  return CheckWith(policies_, request, path, [&](const Policy& policy, Findings& findings) -> Operation {
-    const Token token = CheckToken(request.token(), findings);
-    Result result = TakeResult(request.result(), policy, findings);
-    return CommitOp{token, StoredResult(std::move(result)), RetentionOf(request)};
-  });
+  return CheckWith(policies_, request, path,
+                   [&](const Policy& policy, Findings& findings) -> Operation {
+                     const Token token = CheckToken(request.token(), findings);
+                     Result result = TakeResult(request.result(), policy, findings);
+                     return CommitOp{token, StoredResult(std::move(result)), RetentionOf(request)};
+                   });
 }
 
 Checked Validator::Check(const v1::ReleaseRequest& request, absl::string_view path) const {
@@ -207,14 +213,15 @@ Checked Validator::Check(const v1::ReleaseRequest& request, absl::string_view pa
 }
 
 Checked Validator::Check(const v1::ExtendRequest& request, absl::string_view path) const {
-  return CheckWith(policies_, request, path, [&](const Policy& policy, Findings& findings) -> Operation {
-    findings.CheckLength("checkpoint", request.checkpoint(), 0, limits::kCheckpointBytesMax);
-    ExtendOp extend{.token = CheckToken(request.token(), findings),
-                    .lease_ttl = CheckDuration("lease_ttl", request.has_lease_ttl(),
-                                               request.lease_ttl(), policy.lease, findings)};
-    if (request.has_checkpoint()) extend.checkpoint = request.checkpoint();
-    return extend;
-  });
+  return CheckWith(
+      policies_, request, path, [&](const Policy& policy, Findings& findings) -> Operation {
+        findings.CheckLength("checkpoint", request.checkpoint(), 0, limits::kCheckpointBytesMax);
+        ExtendOp extend{.token = CheckToken(request.token(), findings),
+                        .lease_ttl = CheckDuration("lease_ttl", request.has_lease_ttl(),
+                                                   request.lease_ttl(), policy.lease, findings)};
+        if (request.has_checkpoint()) extend.checkpoint = request.checkpoint();
+        return extend;
+      });
 }
 
 Checked Validator::Check(const v1::InspectRequest& request, absl::string_view path) const {

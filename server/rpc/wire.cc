@@ -1,13 +1,13 @@
 #include "server/rpc/wire.h"
 
-#include <vector>
-
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/empty.pb.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/unknown_field_set.h>
 #include <google/protobuf/wrappers.pb.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
+
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
@@ -81,8 +81,9 @@ std::optional<Violation> Parse(const grpc::ByteBuffer& bytes, google::protobuf::
 grpc::ByteBuffer Serialize(const google::protobuf::Message& message) {
   grpc::ByteBuffer bytes;
   bool own_buffer = false;
-  const grpc::Status done = grpc::GenericSerialize<grpc::ProtoBufferWriter, google::protobuf::Message>(
-      message, &bytes, &own_buffer);
+  const grpc::Status done =
+      grpc::GenericSerialize<grpc::ProtoBufferWriter, google::protobuf::Message>(message, &bytes,
+                                                                                 &own_buffer);
   ONCED_CHECK(done.ok());  // It fails for messages over 2 GiB only.
   return bytes;
 }

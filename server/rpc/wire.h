@@ -1,11 +1,11 @@
 // Messages to and from the bytes of the wire.
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include <google/protobuf/message.h>
 #include <grpcpp/support/byte_buffer.h>
+
+#include <optional>
+#include <string>
 
 #include "server/rpc/errors.h"
 

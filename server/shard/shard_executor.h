@@ -63,7 +63,7 @@ class ShardExecutor {
   mutable Mutex mutex_;
   CondVar work_;
   Drain mailbox_ ABSL_GUARDED_BY(mutex_);
-  std::size_t queued_ ABSL_GUARDED_BY(mutex_) = 0;   // Of mailbox_: Reserve, Inspect.
+  std::size_t queued_ ABSL_GUARDED_BY(mutex_) = 0;    // Of mailbox_: Reserve, Inspect.
   std::size_t settling_ ABSL_GUARDED_BY(mutex_) = 0;  // Of mailbox_: the others.
   Mode mode_ ABSL_GUARDED_BY(mutex_) = Mode::kServing;
 

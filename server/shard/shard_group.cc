@@ -27,8 +27,8 @@ struct Held {
   void Release(const absl::Status& durable) {
     for (One& one : answers) {
       if (!durable.ok()) {
-        one.answer.reply = Because(changed[one.slot.index] ? Refusal::kOutcomeUnknown
-                                                           : Refusal::kStoreFailed);
+        one.answer.reply =
+            Because(changed[one.slot.index] ? Refusal::kOutcomeUnknown : Refusal::kStoreFailed);
       }
       std::move(one.answerer)(std::move(one.answer));
     }
@@ -193,7 +193,8 @@ class ShardGroup::Round {
 
   // ---- 5 ----
   void JudgeLastTime(Waiter waiter, UnitOfWork::Slot slot) {
-    if (!work_->ReadStatus(slot).ok()) return Hold(std::move(waiter), slot, Because(Refusal::kStoreFailed));
+    if (!work_->ReadStatus(slot).ok())
+      return Hold(std::move(waiter), slot, Because(Refusal::kStoreFailed));
     std::get<ReserveOp>(waiter.request.operation).wait_timeout = absl::ZeroDuration();
     Decision decision = DecideOn(slot, waiter.request.operation, *waiter.request.policy);
     Apply(std::move(decision.change), slot);
@@ -249,7 +250,7 @@ class ShardGroup::Round {
   std::vector<std::pair<RecordKey, UnitOfWork::Slot>> lapsed_;
   std::vector<std::pair<RequestId, UnitOfWork::Slot>> over_;
   UnitOfWork* work_ = nullptr;  // While the store runs the body.
-  Held* held_ = nullptr;         // Likewise.
+  Held* held_ = nullptr;        // Likewise.
 };
 
 ShardGroup::ShardGroup(Store& store, Random& random, WaiterCount& waiter_count,

@@ -1,0 +1,99 @@
+// What an operator may set, and where it comes from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "server/ledger/policy.h"
+
+namespace onced {
+
+// Where to listen. `host` is an address or a name, an IPv6 address without its
+// brackets; port 0 lets the kernel choose.
+struct Endpoint {
+  std::string host;
+  std::uint16_t port = 0;
+  bool operator==(const Endpoint&) const = default;
+};
+// "host:port", or "[v6]:port".
+std::string ToText(const Endpoint& endpoint);
+
+// Everything that can be set. The members' values are the settings' defaults.
+//
+// Lifetime: made once by LoadConfig(), then constant.
+struct Config {
+  enum class Durability : std::uint8_t {
+    kFsync,    // An acknowledged write survives power loss.
+    kProcess,  // It survives the death of the process, no more.
+  };
+  enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarn, kError };
+
+  Endpoint listen{"127.0.0.1", 50051};
+  Endpoint http_listen{"127.0.0.1", 9464};
+  std::string data_dir;                 // Required: never empty once loaded.
+  std::string config;                   // The file that was read; empty: none.
+  std::optional<std::uint32_t> shards;  // nullopt: as stored, or kShardsPreset in a new store.
+  std::uint32_t executors = 0;          // 0: see ExecutorCount().
+  Durability durability = Durability::kFsync;
+  std::size_t queue_max = 10'000;         // Of an executor: Reserve and Inspect.
+  std::size_t settle_queue_max = 10'000;  // Of an executor: Commit, Extend, Release.
+  absl::Duration restart_grace = absl::Seconds(15);
+  absl::Duration shutdown_grace = absl::Seconds(10);
+  std::uint64_t memory_budget_bytes = std::uint64_t{512} << 20;
+  LogLevel log_level = LogLevel::kInfo;
+
+  // Policies of the namespaces that the file lists, and of all others; nullopt
+  // if others may not be used.
+  absl::flat_hash_map<std::string, Policy> namespaces;
+  std::optional<Policy> unlisted_policy = Policy{};
+
+  PolicyTable Policies() const { return PolicyTable(namespaces, unlisted_policy); }
+
+  bool operator==(const Config&) const = default;
+};
+
+inline constexpr std::uint32_t kShardsPreset = 16;
+
+// What the command line asks for.
+struct ShowHelp {
+  bool operator==(const ShowHelp&) const = default;
+};
+struct ShowVersion {
+  bool operator==(const ShowVersion&) const = default;
+};
+using Invocation = std::variant<Config, ShowHelp, ShowVersion>;
+
+// nullopt if the variable is not set.
+using EnvLookup = absl::FunctionRef<std::optional<std::string>(const std::string& name)>;
+// The status' message need not name the path.
+using FileReader = absl::FunctionRef<absl::StatusOr<std::string>(const std::string& path)>;
+
+// A flag wins over the environment, that over the file, that over the default.
+// `args` is the command line without the program's name.
+//
+// Every value given must be valid, also one that another overrides. On failure
+// the message has one line for each error, which names the setting, its source,
+// the value and the bound.
+absl::StatusOr<Invocation> LoadConfig(absl::Span<const std::string> args, EnvLookup env,
+                                      FileReader read_file);
+
+// The real ones for LoadConfig(): this process's environment, and a file of at
+// most kConfigBytesMax.
+std::optional<std::string> ReadEnvironment(const std::string& name);
+absl::StatusOr<std::string> ReadConfigFile(const std::string& path);
+
+inline constexpr std::size_t kConfigBytesMax = 1 << 20;
+
+// What --help prints.
+std::string HelpText();
+
+}  // namespace onced

@@ -1,0 +1,156 @@
+#include "server/config/settings.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "server/config/values.h"
+
+namespace onced {
+namespace {
+
+constexpr std::uint32_t kShardsMax = 256;
+constexpr std::uint64_t kQueueMax = 1'000'000;
+constexpr std::uint64_t kWaitersMax = 1'000'000;
+constexpr absl::Duration kGraceMax = absl::Hours(1);
+constexpr std::uint64_t kMemoryMin = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMemoryMax = std::uint64_t{1024} << 30;
+
+constexpr absl::string_view kDurabilities[] = {"fsync", "process"};
+constexpr absl::string_view kLogLevels[] = {"debug", "info", "warn", "error"};
+constexpr absl::string_view kOnLapses[] = {"REGRANT", "HOLD"};
+
+// Moves a parsed value to where it belongs, or passes the failure on.
+template <typename From, typename To>
+absl::Status Store(absl::StatusOr<From> parsed, To& to) {
+  if (!parsed.ok()) return parsed.status();
+  to = static_cast<To>(*std::move(parsed));
+  return absl::OkStatus();
+}
+
+constexpr Setting kSettings[] = {
+    {"data_dir", "DIR", "", "Where records are kept; made if it is not there. Required.",
+     [](absl::string_view text, Config& c) { return Store(ParsePath(text), c.data_dir); }},
+    {"config", "FILE", "", "A YAML file with settings and the namespaces' policies.",
+     [](absl::string_view text, Config& c) { return Store(ParsePath(text), c.config); }},
+    {"listen", "HOST:PORT", "127.0.0.1:50051", "Where gRPC is served. Port 0: any that is free.",
+     [](absl::string_view text, Config& c) { return Store(ParseEndpoint(text), c.listen); }},
+    {"http_listen", "HOST:PORT", "127.0.0.1:9464", "Where /metrics, /livez and /readyz are served.",
+     [](absl::string_view text, Config& c) { return Store(ParseEndpoint(text), c.http_listen); }},
+    {"shards", "N", "", "1 to 256; fixed when the data directory is made, then as stored (16).",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseWhole(text, 1, kShardsMax), c.shards.emplace());
+     }},
+    {"executors", "N", "0",
+     "Threads that execute requests, at most one for each shard. 0: one for each core.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseWhole(text, 0, kShardsMax), c.executors);
+     }},
+    {"durability", "fsync|process", "fsync",
+     "What an acknowledged write survives: power loss, or only the process's death.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseWord(text, kDurabilities), c.durability);
+     }},
+    {"queue_max", "N", "10000",
+     "Reserve and Inspect calls that may wait for an executor, 1 to 1000000.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseWhole(text, 1, kQueueMax), c.queue_max);
+     }},
+    {"settle_queue_max", "N", "10000",
+     "The same for Commit, Extend and Release, which have room of their own.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseWhole(text, 1, kQueueMax), c.settle_queue_max);
+     }},
+    {"restart_grace", "DURATION", "15s",
+     "How long leases that ran out while the server was down are still honoured, 0s to 1h.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseDuration(text, absl::ZeroDuration(), kGraceMax), c.restart_grace);
+     }},
+    {"shutdown_grace", "DURATION", "10s", "How long calls may take to end after SIGTERM, 0s to 1h.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseDuration(text, absl::ZeroDuration(), kGraceMax), c.shutdown_grace);
+     }},
+    {"memory_budget", "BYTES", "512MiB",
+     "Memory for the store's caches and buffers, 64MiB to 1024GiB.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseBytes(text, kMemoryMin, kMemoryMax), c.memory_budget_bytes);
+     }},
+    {"log_level", "LEVEL", "info", "The least level that is logged: debug, info, warn or error.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseWord(text, kLogLevels), c.log_level);
+     }},
+};
+
+absl::StatusOr<absl::Duration> Lease(absl::string_view text) {
+  return ParseDuration(text, limits::kLeaseMin, limits::kLeaseMax);
+}
+absl::StatusOr<absl::Duration> Retention(absl::string_view text) {
+  return ParseDuration(text, limits::kRetentionMin, limits::kRetentionMax);
+}
+absl::StatusOr<absl::Duration> Wait(absl::string_view text) {
+  return ParseDuration(text, absl::ZeroDuration(), limits::kWaitMax);
+}
+absl::StatusOr<OnLapse> ParseOnLapse(absl::string_view text) {
+  const absl::StatusOr<std::size_t> index = ParseWord(text, kOnLapses);
+  if (!index.ok()) return index.status();
+  return *index == 0 ? OnLapse::kRegrant : OnLapse::kHold;
+}
+
+constexpr PolicySetting kPolicySettings[] = {
+    {"lease.min", "100ms", "The shortest lease that a caller may ask for, 100ms to 24h.",
+     [](absl::string_view text, Policy& p) { return Store(Lease(text), p.lease.min); }},
+    {"lease.max", "24h", "The longest one.",
+     [](absl::string_view text, Policy& p) { return Store(Lease(text), p.lease.max); }},
+    {"lease.default", "2m", "The lease of a caller that asks for none.",
+     [](absl::string_view text, Policy& p) { return Store(Lease(text), p.lease.preset); }},
+    {"retention.min", "1s", "The shortest time for which a result is replayed, 1s to 400d.",
+     [](absl::string_view text, Policy& p) { return Store(Retention(text), p.retention.min); }},
+    {"retention.max", "400d", "The longest one.",
+     [](absl::string_view text, Policy& p) { return Store(Retention(text), p.retention.max); }},
+    {"retention.default", "24h", "The retention of a caller that asks for none.",
+     [](absl::string_view text, Policy& p) { return Store(Retention(text), p.retention.preset); }},
+    {"wait.max", "60s", "The longest time for which a Reserve may wait, 0s to 60s.",
+     [](absl::string_view text, Policy& p) { return Store(Wait(text), p.wait.max); }},
+    {"wait.default", "0s", "The wait of a caller that asks for none.",
+     [](absl::string_view text, Policy& p) { return Store(Wait(text), p.wait.preset); }},
+    {"on_lapse", "REGRANT",
+     "What becomes of a reservation whose lease ran out: the next caller takes over (REGRANT), or "
+     "nobody does until a late commit or an operator settles it (HOLD).",
+     [](absl::string_view text, Policy& p) { return Store(ParseOnLapse(text), p.on_lapse); }},
+    {"lapsed_retention", "24h", "How long a lapsed reservation is kept under REGRANT, 0s to 400d.",
+     [](absl::string_view text, Policy& p) {
+       return Store(ParseDuration(text, absl::ZeroDuration(), limits::kRetentionMax),
+                    p.lapsed_retention);
+     }},
+    {"max_body_bytes", "1MiB",
+     "The largest body of a result that is stored, 0 to 3MiB; of a larger one, size and digest "
+     "are.",
+     [](absl::string_view text, Policy& p) {
+       return Store(ParseBytes(text, 0, limits::kBodyBytesMax), p.body_bytes_max);
+     }},
+    {"waiters_per_key_max", "1000", "Calls that may wait for one key, 0 to 1000000.",
+     [](absl::string_view text, Policy& p) {
+       return Store(ParseWhole(text, 0, kWaitersMax), p.waiters_per_key_max);
+     }},
+    {"waiters_max", "10000", "Calls that may wait in the namespace, 0 to 1000000.",
+     [](absl::string_view text, Policy& p) {
+       return Store(ParseWhole(text, 0, kWaitersMax), p.waiters_max);
+     }},
+};
+
+}  // namespace
+
+absl::Span<const Setting> Settings() { return kSettings; }
+absl::Span<const PolicySetting> PolicySettings() { return kPolicySettings; }
+
+std::string FlagOf(const Setting& setting) {
+  return absl::StrCat("--", absl::StrReplaceAll(setting.name, {{"_", "-"}}));
+}
+
+std::string EnvironmentOf(const Setting& setting) {
+  return absl::StrCat("ONCED_", absl::AsciiStrToUpper(setting.name));
+}
+
+}  // namespace onced

@@ -1,0 +1,37 @@
+// Text of an operator to values. Each failure's message is the rule that the
+// text broke, such as "must be a whole number from 1 to 256"; the caller adds
+// the setting's name, its source and the text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "server/config/config.h"
+
+namespace onced {
+
+// Bounds are inclusive.
+absl::StatusOr<std::uint64_t> ParseWhole(absl::string_view text, std::uint64_t min,
+                                         std::uint64_t max);
+// Bytes: a whole number, with KiB, MiB or GiB or without.
+absl::StatusOr<std::uint64_t> ParseBytes(absl::string_view text, std::uint64_t min,
+                                         std::uint64_t max);
+// Such as 500ms, 15s, 1h30m, and days: 30d. Whole microseconds.
+absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text, absl::Duration min,
+                                             absl::Duration max);
+// HOST:PORT or [V6]:PORT.
+absl::StatusOr<Endpoint> ParseEndpoint(absl::string_view text);
+// The index of `text` in `words`.
+absl::StatusOr<std::size_t> ParseWord(absl::string_view text,
+                                      absl::Span<const absl::string_view> words);
+// What paths are made of: not empty, no NUL.
+absl::StatusOr<std::string> ParsePath(absl::string_view text);
+
+// "512MiB": the largest unit that divides it.
+std::string BytesToText(std::uint64_t bytes);
+
+}  // namespace onced

@@ -1,0 +1,286 @@
+#include "server/observe/prometheus_telemetry.h"
+
+#include <prometheus/collectable.h>
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "server/base/check.h"
+#include "server/base/mutex.h"
+
+namespace onced {
+namespace {
+
+using prometheus::Histogram;
+using Buckets = Histogram::BucketBoundaries;
+
+// A reason that nobody announced: it is counted, but can't make a new series.
+constexpr char kOtherReason[] = "OTHER";
+
+// Seconds. From a replay out of memory to a call that waits for a slow disk.
+const Buckets& DurationBuckets() {
+  static const Buckets buckets = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+                                  0.05,   0.1,     0.25,   0.5,   1,      2.5,   5,    10};
+  return buckets;
+}
+// Seconds, up to the longest wait that the contract allows.
+const Buckets& WaitBuckets() {
+  static const Buckets buckets = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+                                  1,     2.5,  5,     10,   20,  30,   60};
+  return buckets;
+}
+// Requests.
+const Buckets& DrainBuckets() {
+  static const Buckets buckets = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
+  return buckets;
+}
+
+const char* NameOf(Method method) {
+  switch (method) {
+    case Method::kReserve:
+      return "reserve";
+    case Method::kCommit:
+      return "commit";
+    case Method::kRelease:
+      return "release";
+    case Method::kExtend:
+      return "extend";
+    case Method::kInspect:
+      return "inspect";
+    case Method::kBatch:
+      return "batch";
+  }
+  __builtin_unreachable();
+}
+
+const char* NameOf(CallStatus status) {
+  switch (status) {
+    case CallStatus::kFresh:
+      return "fresh";
+    case CallStatus::kReplayed:
+      return "replayed";
+    case CallStatus::kConflict:
+      return "conflict";
+    case CallStatus::kMismatch:
+      return "mismatch";
+    case CallStatus::kUnresolved:
+      return "unresolved";
+    case CallStatus::kOk:
+      return "ok";
+    case CallStatus::kError:
+      return "error";
+  }
+  __builtin_unreachable();
+}
+
+// Verdicts are Reserve's, kOk is everybody else's.
+bool CanEnd(Method method, CallStatus status) {
+  if (status == CallStatus::kError) return true;
+  return (method == Method::kReserve) == (status != CallStatus::kOk);
+}
+
+std::size_t Index(Method method) { return static_cast<std::size_t>(method); }
+std::size_t Index(CallStatus status) { return static_cast<std::size_t>(status); }
+
+prometheus::Labels ToLabels(const MetricLabels& labels) { return {labels.begin(), labels.end()}; }
+
+Histogram* MakeHistogram(prometheus::Registry& registry, const char* name, const char* help,
+                         const Buckets& buckets) {
+  return &prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add({}, buckets);
+}
+
+prometheus::Counter* MakeCounter(prometheus::Registry& registry, const char* name,
+                                 const char* help) {
+  return &prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
+}
+
+}  // namespace
+
+// Gauges that are asked when they are scraped.
+// Threads: all functions from any thread.
+class PrometheusTelemetry::CallbackGauges {
+ public:
+  void Add(const GaugeFamily& family, MetricLabels labels, std::function<double()> value)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    FamilyOf(family).gauges.push_back({std::move(labels), std::move(value)});
+  }
+
+  // One family for each name, as the text format demands. The callbacks run
+  // under the lock: they must not add gauges.
+  std::vector<prometheus::MetricFamily> Collect() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    std::vector<prometheus::MetricFamily> collected;
+    for (const Family& family : families_) collected.push_back(CollectOne(family));
+    return collected;
+  }
+
+ private:
+  struct Gauge {
+    MetricLabels labels;
+    std::function<double()> value;
+  };
+  struct Family {
+    std::string name;
+    std::string help;
+    std::vector<Gauge> gauges;
+  };
+
+  Family& FamilyOf(const GaugeFamily& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (Family& family : families_) {
+      if (family.name == wanted.name) return family;
+    }
+    return families_.emplace_back(Family{wanted.name, wanted.help, {}});
+  }
+
+  static prometheus::MetricFamily CollectOne(const Family& family) {
+    prometheus::MetricFamily collected;
+    collected.name = family.name;
+    collected.help = family.help;
+    collected.type = prometheus::MetricType::Gauge;
+    for (const Gauge& gauge : family.gauges) {
+      prometheus::ClientMetric metric;
+      for (const auto& [name, value] : gauge.labels) metric.label.push_back({name, value});
+      metric.gauge.value = gauge.value();
+      collected.metric.push_back(std::move(metric));
+    }
+    return collected;
+  }
+
+  mutable Mutex mutex_;
+  std::vector<Family> families_ ABSL_GUARDED_BY(mutex_);
+};
+
+PrometheusTelemetry::PrometheusTelemetry(const Options& options, Log& log)
+    : log_(log),
+      registry_(std::make_unique<prometheus::Registry>()),
+      gauges_(std::make_unique<CallbackGauges>()) {
+  MakeRequestMetrics();
+  MakeErrorMetrics(options.reasons);
+  MakeWorkMetrics();
+  MakeInfoMetrics(options);
+}
+
+PrometheusTelemetry::~PrometheusTelemetry() = default;
+
+void PrometheusTelemetry::MakeRequestMetrics() {
+  auto& requests =
+      prometheus::BuildCounter()
+          .Name("idempotency_requests_total")
+          .Help("Calls that ended, and operations of batches, by method and how they ended.")
+          .Register(*registry_);
+  auto& durations = prometheus::BuildHistogram()
+                        .Name("idempotency_request_duration_seconds")
+                        .Help(
+                            "Time from a whole request to its answer, without the time for which "
+                            "it waited for a holder.")
+                        .Register(*registry_);
+  for (const Method method : kMethods) {
+    const prometheus::Labels labels = {{"method", NameOf(method)}};
+    durations_[Index(method)] = &durations.Add(labels, DurationBuckets());
+    for (const CallStatus status : kCallStatuses) {
+      if (!CanEnd(method, status)) continue;
+      requests_[Index(method)][Index(status)] =
+          &requests.Add({{"method", NameOf(method)}, {"status", NameOf(status)}});
+    }
+  }
+  wait_ =
+      MakeHistogram(*registry_, "idempotency_wait_duration_seconds",
+                    "Time for which Reserve calls were parked, of those that were.", WaitBuckets());
+}
+
+void PrometheusTelemetry::MakeErrorMetrics(const std::vector<std::string>& reasons) {
+  auto& errors = prometheus::BuildCounter()
+                     .Name("idempotency_errors_total")
+                     .Help("Calls with status error, by method and reason.")
+                     .Register(*registry_);
+  const auto make = [&](const std::string& reason) {
+    for (const Method method : kMethods) {
+      errors_[reason][Index(method)] =
+          &errors.Add({{"method", NameOf(method)}, {"reason", reason}});
+    }
+  };
+  for (const std::string& reason : reasons) make(reason);
+  make(kOtherReason);
+}
+
+void PrometheusTelemetry::MakeWorkMetrics() {
+  sync_ = MakeHistogram(*registry_, "idempotency_store_sync_duration_seconds",
+                        "Time to make one batch of changes durable.", DurationBuckets());
+  queue_wait_ = MakeHistogram(*registry_, "idempotency_queue_wait_seconds",
+                              "Time for which the oldest request of a drained queue had waited.",
+                              DurationBuckets());
+  drained_ =
+      MakeHistogram(*registry_, "idempotency_drained_requests",
+                    "Requests that an executor took from its queue at once.", DrainBuckets());
+  takeovers_ = MakeCounter(*registry_, "idempotency_takeovers_total",
+                           "Reservations granted after the holder's lease had lapsed.");
+  store_failures_ = MakeCounter(*registry_, "idempotency_store_failures_total",
+                                "Reads, writes and syncs of the store that failed.");
+}
+
+void PrometheusTelemetry::MakeInfoMetrics(const Options& options) {
+  prometheus::BuildGauge()
+      .Name("idempotency_build_info")
+      .Help("Always 1; the labels say what is running.")
+      .Register(*registry_)
+      .Add(ToLabels(options.build_info))
+      .Set(1);
+  prometheus::BuildGauge()
+      .Name("idempotency_start_time_seconds")
+      .Help("When the process started, in seconds since 1970.")
+      .Register(*registry_)
+      .Add({})
+      .Set(absl::ToDoubleSeconds(options.start_time - absl::UnixEpoch()));
+}
+
+void PrometheusTelemetry::AddGauge(const GaugeFamily& family, MetricLabels labels,
+                                   std::function<double()> value) {
+  gauges_->Add(family, std::move(labels), std::move(value));
+}
+
+std::string PrometheusTelemetry::Scrape() const {
+  std::vector<prometheus::MetricFamily> families = registry_->Collect();
+  for (prometheus::MetricFamily& family : gauges_->Collect()) {
+    families.push_back(std::move(family));
+  }
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+void PrometheusTelemetry::CallEnded(Method method, CallStatus status, absl::Duration latency,
+                                    absl::Duration waited) {
+  prometheus::Counter* counter = requests_[Index(method)][Index(status)];
+  ONCED_CHECK(counter != nullptr);  // A verdict on something else than a Reserve.
+  counter->Increment();
+  durations_[Index(method)]->Observe(absl::ToDoubleSeconds(latency));
+  if (waited > absl::ZeroDuration()) wait_->Observe(absl::ToDoubleSeconds(waited));
+}
+
+void PrometheusTelemetry::CallRefused(Method method, absl::string_view reason) {
+  auto found = errors_.find(reason);
+  if (found == errors_.end()) found = errors_.find(kOtherReason);
+  found->second[Index(method)]->Increment();
+}
+
+void PrometheusTelemetry::Drained(std::size_t requests, absl::Duration queue_wait) {
+  drained_->Observe(static_cast<double>(requests));
+  queue_wait_->Observe(absl::ToDoubleSeconds(queue_wait));
+}
+
+void PrometheusTelemetry::Synced(absl::Duration duration) {
+  sync_->Observe(absl::ToDoubleSeconds(duration));
+}
+
+void PrometheusTelemetry::StoreFailed(absl::string_view what) {
+  store_failures_->Increment();
+  log_.WriteLimited(LogLevel::kError, "store_failed", {{"error", what}});
+}
+
+void PrometheusTelemetry::TakenOver() { takeovers_->Increment(); }
+
+}  // namespace onced

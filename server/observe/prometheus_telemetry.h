@@ -1,0 +1,101 @@
+// Counts what the server tells of itself, for Prometheus. docs/metrics.md lists
+// every metric.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "server/base/telemetry.h"
+#include "server/observe/log.h"
+
+namespace prometheus {
+class Counter;
+class Histogram;
+class Registry;
+}  // namespace prometheus
+
+namespace onced {
+
+// Labels of a series, in the order in which they are shown.
+using MetricLabels = std::vector<std::pair<std::string, std::string>>;
+
+// A metric whose value is asked for when it is scraped.
+struct GaugeFamily {
+  const char* name;
+  const char* help;
+};
+inline constexpr GaugeFamily kQueueDepthGauge{
+    "idempotency_queue_depth", "Requests that wait in an executor's queue, by executor and queue."};
+inline constexpr GaugeFamily kWaitersGauge{"idempotency_waiters",
+                                           "Reserve calls that are parked until a holder is done."};
+inline constexpr GaugeFamily kStoredKeysGauge{
+    "idempotency_stored_keys",
+    "Keys in the store, estimated; expired ones count until their space is reclaimed."};
+inline constexpr GaugeFamily kGaugeFamilies[] = {kQueueDepthGauge, kWaitersGauge, kStoredKeysGauge};
+
+// Threads:  all functions from any thread. The Telemetry functions take no lock
+//           but a histogram's own, and allocate nothing.
+// Lifetime: `log`, and what the gauges' functions refer to, must outlive it.
+// Promise:  every series of the counters exists from the start, at 0.
+class PrometheusTelemetry final : public Telemetry {
+ public:
+  struct Options {
+    MetricLabels build_info;           // Such as {"version", "1.2.3"}.
+    absl::Time start_time;             // Of the process.
+    std::vector<std::string> reasons;  // All that CallRefused() may be given.
+  };
+
+  PrometheusTelemetry(const Options& options, Log& log);
+  ~PrometheusTelemetry() override;
+
+  // `value` is called at each scrape, on the scraping thread. Gauges of one
+  // family differ in their labels.
+  void AddGauge(const GaugeFamily& family, MetricLabels labels, std::function<double()> value);
+
+  // Everything, in Prometheus' text format.
+  std::string Scrape() const;
+
+  void CallEnded(Method method, CallStatus status, absl::Duration latency,
+                 absl::Duration waited) override;
+  void CallRefused(Method method, absl::string_view reason) override;
+  void Drained(std::size_t requests, absl::Duration queue_wait) override;
+  void Synced(absl::Duration duration) override;
+  void StoreFailed(absl::string_view what) override;
+  void TakenOver() override;
+
+ private:
+  class CallbackGauges;
+
+  static constexpr std::size_t kMethodCount = std::size(kMethods);
+  static constexpr std::size_t kStatusCount = std::size(kCallStatuses);
+
+  void MakeRequestMetrics();
+  void MakeErrorMetrics(const std::vector<std::string>& reasons);
+  void MakeWorkMetrics();
+  void MakeInfoMetrics(const Options& options);
+
+  // Constant after construction; the metrics have locks of their own.
+  Log& log_;
+  const std::unique_ptr<prometheus::Registry> registry_;
+  const std::unique_ptr<CallbackGauges> gauges_;
+  // By method and status; nullptr where the method can't end so.
+  std::array<std::array<prometheus::Counter*, kStatusCount>, kMethodCount> requests_{};
+  std::array<prometheus::Histogram*, kMethodCount> durations_{};
+  absl::flat_hash_map<std::string, std::array<prometheus::Counter*, kMethodCount>> errors_;
+  prometheus::Histogram* wait_ = nullptr;
+  prometheus::Histogram* sync_ = nullptr;
+  prometheus::Histogram* queue_wait_ = nullptr;
+  prometheus::Histogram* drained_ = nullptr;
+  prometheus::Counter* takeovers_ = nullptr;
+  prometheus::Counter* store_failures_ = nullptr;
+};
+
+}  // namespace onced

@@ -1,0 +1,35 @@
+#include "server/storage/rocksdb/rocks_status.h"
+
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
+namespace onced {
+
+absl::Status FromRocks(absl::string_view what, const rocksdb::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  const std::string message =
+      absl::StrCat(what, ": ", absl::StrReplaceAll(status.ToString(), {{"\n", " "}}));
+  return status.IsCorruption() ? absl::DataLossError(message) : absl::UnavailableError(message);
+}
+
+absl::Status FromRocksOpen(absl::string_view directory, const rocksdb::Status& status) {
+  const std::string where = absl::StrCat("data directory ", directory);
+  const std::string message = status.ToString();
+  if (status.IsIOError() && absl::StrContains(message, "Permission denied")) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(where, ": a file in it may not be read and written: ", message));
+  }
+  // RocksDB has no code for this one, but it names the file in all its forms.
+  if (status.IsIOError() && absl::StrContains(absl::AsciiStrToLower(message), "lock")) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(where, ": in use by another process: stop that, or name another directory"));
+  }
+  if (status.IsCorruption()) return FromRocks(absl::StrCat(where, ": damaged"), status);
+  return FromRocks(absl::StrCat(where, ": can't be opened"), status);
+}
+
+}  // namespace onced

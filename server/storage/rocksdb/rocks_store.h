@@ -1,0 +1,113 @@
+// The store on a local disk.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "server/base/mutex.h"
+#include "server/base/random.h"
+#include "server/storage/store.h"
+
+namespace rocksdb {
+class Env;
+}  // namespace rocksdb
+
+namespace onced {
+
+struct RocksDatabase;
+
+// Operation: one RocksDB in a directory of its own, with a column family for
+//            each shard ("shard-0007") and what the store knows of itself in
+//            the default one (codec/meta_codec.h). A unit of work that changed
+//            something is one write of one log: all of it survives, or nothing.
+//            Threads that write at the same time share one sync.
+// Threads:   as Store says: Run() for a given shard by one thread at a time,
+//            all else from any thread. Run() blocks for the disk, and calls
+//            `durable` before it returns, on the calling thread.
+// Lifetime:  `Options::random` is used while opening only. The destructor must
+//            not run beside any other call. It syncs what was written.
+// Promise:   OK from `durable` means that the changes survive the loss of power
+//            (kFsync) or of the process (kProcess). After a failed write, whose
+//            outcome nobody knows, nothing is read, written or tried again: all
+//            that follows is UNAVAILABLE until the store is opened anew.
+// Limits:    its caches and write buffers stay within half of the memory
+//            budget, so that the other half is left for the rest of the server.
+class RocksStore final : public Store {
+ public:
+  enum class Durability : std::uint8_t {
+    kFsync,    // Survives the loss of power.
+    kProcess,  // Survives the end of the process, however it ends.
+  };
+
+  struct Options {
+    std::string data_dir;                 // Made if missing, for its owner alone.
+    std::optional<std::uint32_t> shards;  // nullopt: as stored; 16 in a new store.
+    Durability durability = Durability::kFsync;
+    std::size_t memory_budget_bytes = std::size_t{512} << 20;
+    absl::Duration restart_grace = absl::Seconds(15);
+    // How long an expired record is kept at least, once compaction meets it.
+    // More than the second by which the clock mark runs ahead of the clock.
+    absl::Duration reclaim_grace = absl::Hours(1);
+    absl::Time wall_now;  // The wall clock, at opening: it ends the outage.
+    Random& random;       // Of a new store's seed and epoch.
+    // The file system beneath, for tests that make it fail; nullptr: the
+    // machine's own. Outlives the store.
+    rocksdb::Env* env = nullptr;
+  };
+
+  // Each failure is one line that names the directory. FAILED_PRECONDITION if
+  // the directory can't be this store's as it is: other shards, in use, not
+  // writable, something else in it, written by a newer version. DATA_LOSS if
+  // the store in it is damaged. A store that was only half made, because the
+  // process ended meanwhile, is made anew.
+  static absl::StatusOr<std::unique_ptr<RocksStore>> Open(const Options& options);
+  ~RocksStore() override;
+
+  void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override;
+  const StoreIdentity& identity() const override { return identity_; }
+  const Outage& outage() const override { return outage_; }
+  absl::Time clock_mark() const override;
+  // As durable as a unit of work is: in a store that may lose its last writes,
+  // the mark may go with them, for all that was decided below it went as well.
+  absl::Status RaiseClockMark(absl::Time mark) override ABSL_LOCKS_EXCLUDED(clock_mutex_);
+  std::uint64_t EstimateKeys() const override;
+
+  // Rewrites a shard's files, which gives back the space of what expired more
+  // than `reclaim_grace` below the clock mark. Takes long; writes go on.
+  absl::Status CompactShard(ShardId shard);
+
+ private:
+  RocksStore(const Options& options, std::unique_ptr<RocksDatabase> database);
+
+  void Load(UnitOfWork& work) const;
+  absl::Status Save(const UnitOfWork& work);
+  absl::Status FailedEarlier() const;
+  // The status of a write, and the end of this store if it failed.
+  absl::Status Wrote(absl::Status status);
+
+  // Constant after construction.
+  const bool sync_;
+  const StoreIdentity identity_;
+  const Outage outage_;
+  const std::unique_ptr<RocksDatabase> database_;
+
+  std::atomic<bool> failed_ = false;
+
+  // Of each shard, read and written by whoever runs that shard's units.
+  std::vector<Fence> fences_;
+
+  Mutex clock_mutex_;  // Held while the mark is written, so that it only grows.
+  std::atomic<std::int64_t> clock_mark_us_;
+};
+
+}  // namespace onced
