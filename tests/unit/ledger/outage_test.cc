@@ -1,0 +1,189 @@
+// Section 4 of the contract: a lease that ran out while the server was down lapses no earlier
+// than restart_grace after it serves again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "server/ledger/decide.h"
+#include "tests/unit/ledger/ledger_builders.h"
+
+namespace onced::ledger_test {
+namespace {
+
+const absl::Duration kGrace = absl::Seconds(15);
+const absl::Time kDown = kNow;
+const absl::Time kUp = kNow + absl::Minutes(10);
+const Outage kOutage = EndOutage({}, kDown, kUp, kGrace);
+
+Pending LeaseUntil(absl::Time end) { return PendingOf(PendingRecord(end - kNow)); }
+
+struct Row {
+  const char* name;
+  absl::Time lease_end;
+  absl::Time want;
+};
+
+const Row kRows[] = {
+    {"long_before", kDown - absl::Minutes(1), kDown - absl::Minutes(1)},
+    {"just_before", kDown - kTick, kDown - kTick},
+    {"seen_to_lapse", kDown, kDown},
+    {"just_after_it_went_down", kDown + kTick, kUp + kGrace},
+    {"meanwhile", kDown + absl::Minutes(5), kUp + kGrace},
+    {"as_it_came_back", kUp, kUp + kGrace},
+    {"just_after_it_came_back", kUp + kTick, kUp + kTick},
+    {"within_the_grace", kUp + absl::Seconds(5), kUp + absl::Seconds(5)},
+    {"long_after", kUp + absl::Hours(1), kUp + absl::Hours(1)},
+};
+
+TEST(Outage, GivesGraceToLeasesThatRanOutMeanwhile) {
+  for (const Row& row : kRows) {
+    EXPECT_EQ(LeaseEnd(LeaseUntil(row.lease_end), kOutage), row.want) << row.name;
+  }
+}
+
+TEST(Outage, NoneChangesNothing) {
+  for (const Row& row : kRows) {
+    EXPECT_EQ(LeaseEnd(LeaseUntil(row.lease_end), Outage{}), row.lease_end) << row.name;
+  }
+}
+
+TEST(Outage, WithoutGraceChangesNothing) {
+  const Outage outage = EndOutage({}, kDown, kUp, absl::ZeroDuration());
+  for (const Row& row : kRows) {
+    const absl::Time end = LeaseEnd(LeaseUntil(row.lease_end), outage);
+    EXPECT_EQ(end, row.lease_end > kDown ? std::max(row.lease_end, std::min(kUp, row.want))
+                                         : row.lease_end)
+        << row.name;
+  }
+}
+
+// ---- Decisions within the grace ----
+
+const Record kRanOutMeanwhile = PendingRecord(absl::Minutes(5));  // Between kDown and kUp.
+const ReserveOp kBobs{.fingerprint = "fp", .owner = "bob", .lease_ttl = absl::Minutes(1)};
+
+Decision DecideAt(absl::Time now, const Operation& op, const Record& found = kRanOutMeanwhile) {
+  return Decide(found, op, {.now = now, .epoch = kEpoch, .outage = kOutage}, PolicyOfTheGrant(),
+                kMint);
+}
+
+TEST(Outage, IsNoMassTakeover) {
+  const Decision at_start = DecideAt(kUp, kBobs);
+  const auto& conflict = std::get<Conflict>(at_start.reply);
+  EXPECT_EQ(conflict.holder.state, State::kPending);
+  EXPECT_EQ(conflict.holder.lease_expire_time, kUp + kGrace);
+  EXPECT_TRUE(std::holds_alternative<Conflict>(DecideAt(kUp + kGrace - kTick, kBobs).reply));
+  const Decision after = DecideAt(kUp + kGrace, kBobs);
+  EXPECT_EQ(std::get<Fresh>(after.reply).attempt, 4U);
+  EXPECT_EQ(std::get<Fresh>(after.reply).previous->lapse_time, kUp + kGrace);
+}
+
+TEST(Outage, ACommitWithinTheGraceIsNotLate) {
+  const CommitOp commit{kHolders, StoredResult(MakeResult("done")), std::nullopt};
+  const auto late = [&](absl::Time now) {
+    return std::get<CommitDone>(DecideAt(now, commit).reply).late;
+  };
+  EXPECT_FALSE(late(kUp + kGrace - kTick));
+  EXPECT_TRUE(late(kUp + kGrace));
+}
+
+TEST(Outage, TheRetentionOfALapsedOneCountsFromTheGrace) {
+  const absl::Time gone = kUp + kGrace + PolicyOfTheGrant().lapsed_retention;
+  EXPECT_EQ(std::get<Inspected>(DecideAt(kUp, InspectOp{}).reply).expire_time, gone);
+  EXPECT_EQ(std::get<Inspected>(DecideAt(gone - kTick, InspectOp{}).reply).state, State::kLapsed);
+  EXPECT_EQ(std::get<Inspected>(DecideAt(gone, InspectOp{}).reply).state, State::kAbsent);
+}
+
+TEST(Outage, AnExtensionWithinTheGraceNeverShortensIt) {
+  const ExtendOp brief{.token = kHolders, .lease_ttl = absl::Milliseconds(100)};
+  const Decision d = DecideAt(kUp + kTick, brief);
+  EXPECT_EQ(std::get<ExtendDone>(d.reply).lease_expire_time, kUp + kGrace);
+  EXPECT_EQ(LeaseEnd(PendingOf(std::get<Write>(d.change).record), kOutage), kUp + kGrace);
+}
+
+TEST(Outage, ALostReplyIsRepeatedWithTheGrace) {
+  ReserveOp again = kBobs;
+  again.request_id = "rid";
+  const Fresh fresh = std::get<Fresh>(DecideAt(kUp, again).reply);
+  EXPECT_TRUE(fresh.token == kHolders);
+  EXPECT_EQ(fresh.lease_expire_time, kUp + kGrace);
+}
+
+TEST(Outage, TheRetryDelayCountsWithTheGrace) {
+  const auto delay = [&](absl::Time now) {
+    return std::get<Conflict>(DecideAt(now, kBobs).reply).retry_delay;
+  };
+  EXPECT_EQ(delay(kUp), absl::Milliseconds(500));
+  EXPECT_EQ(delay(kUp + kGrace - absl::Milliseconds(100)), absl::Milliseconds(50));
+}
+
+TEST(Outage, AGrantOfAfterwardsLapsesNormally) {
+  ReserveOp brief = kBobs;
+  brief.lease_ttl = absl::Milliseconds(100);
+  const Decision grant =
+      Decide(std::nullopt, brief, {kUp + kTick, kEpoch, kOutage}, PolicyOfTheGrant(), kMint);
+  const Record record = std::get<Write>(grant.change).record;
+  const absl::Time end = kUp + kTick + absl::Milliseconds(100);
+  EXPECT_EQ(StateOf(record, {end - kTick, kEpoch, kOutage}), State::kPending);
+  EXPECT_EQ(StateOf(record, {end, kEpoch, kOutage}), State::kLapsed);  // Still within the grace.
+}
+
+TEST(Outage, GivesNoGraceToACommit) {
+  const Record record = CommittedRecord(absl::Minutes(5));
+  EXPECT_EQ(StateOf(record, {kUp, kEpoch, kOutage}), State::kAbsent);
+}
+
+// ---- One outage after another ----
+
+TEST(EndOutage, TheFirstOneIsAsItWas) {
+  const Outage outage = EndOutage({}, kDown, kUp, kGrace);
+  EXPECT_TRUE(outage == (Outage{kDown, kUp, kUp + kGrace}));
+}
+
+// Up for 5 s, then down for another 10 minutes: the grace had not run out.
+TEST(EndOutage, ACrashWithinTheGraceGivesItAnew) {
+  const absl::Time crash = kUp + absl::Seconds(5);
+  const absl::Time up_again = crash + absl::Minutes(10);
+  const Outage second = EndOutage(kOutage, crash, up_again, kGrace);
+  // Of the first outage, still pending at the crash, and of the second.
+  EXPECT_EQ(LeaseEnd(LeaseUntil(kDown + kTick), second), up_again + kGrace);
+  EXPECT_EQ(LeaseEnd(LeaseUntil(crash + kTick), second), up_again + kGrace);
+  // Those that had lapsed before the first stay lapsed.
+  EXPECT_EQ(LeaseEnd(LeaseUntil(kDown), second), kDown);
+}
+
+TEST(EndOutage, ACrashLoopNeverTakesALeaseAway) {
+  Outage outage = kOutage;
+  absl::Time up = kUp;
+  for (int i = 0; i < 100; ++i) {  // Up for a second each, with a minute between.
+    const absl::Time crash = up + absl::Seconds(1);
+    EXPECT_EQ(StateOf(kRanOutMeanwhile, {crash, kEpoch, outage}), State::kPending) << i;
+    up = crash + absl::Minutes(1);
+    outage = EndOutage(outage, crash, up, kGrace);
+    EXPECT_EQ(LeaseEnd(PendingOf(kRanOutMeanwhile), outage), up + kGrace) << i;
+  }
+}
+
+TEST(EndOutage, ACrashAfterTheGraceLeavesTheLapsedLapsed) {
+  for (const absl::Duration after : {kGrace, kGrace + kTick, absl::Duration(absl::Minutes(30))}) {
+    const absl::Time crash = kUp + after;
+    ASSERT_EQ(StateOf(kRanOutMeanwhile, {crash, kEpoch, kOutage}), State::kLapsed);
+    const Outage second = EndOutage(kOutage, crash, crash + absl::Minutes(1), kGrace);
+    EXPECT_EQ(StateOf(kRanOutMeanwhile, {crash + absl::Minutes(1), kEpoch, second}), State::kLapsed)
+        << after;
+  }
+}
+
+// An extension to the very end of the grace is a lease like any other.
+TEST(EndOutage, AnExtensionToTheEndOfTheGraceHasItsGraceInTheNext) {
+  const ExtendOp brief{.token = kHolders, .lease_ttl = absl::Milliseconds(100)};
+  const Decision d = DecideAt(kUp, brief);
+  const Record extended = std::get<Write>(d.change).record;
+  const absl::Time up_again = kUp + absl::Minutes(1);
+  const Outage second = EndOutage(kOutage, kUp + absl::Seconds(1), up_again, kGrace);
+  EXPECT_EQ(LeaseEnd(PendingOf(extended), second), up_again + kGrace);
+}
+
+}  // namespace
+}  // namespace onced::ledger_test
