@@ -38,7 +38,7 @@ absl::Time MemoryDisk::ClockMark() {
 absl::StatusOr<std::unique_ptr<MemoryStore>> MemoryStore::Open(MemoryDisk& disk,
                                                                const Options& options) {
   MutexLock lock(disk.mutex_);
-  const auto& stored = disk.meta_;
+  const auto stored = disk.meta_;  // Copied: a lambda is not known to hold the lock.
   absl::StatusOr<std::optional<StoreMeta>> meta =
       ReadMeta([&stored](const std::string& key) -> absl::StatusOr<std::optional<std::string>> {
         const auto found = stored.find(key);

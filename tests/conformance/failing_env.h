@@ -1,0 +1,63 @@
+// A file system whose syncs of the log are counted, and fail on demand.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "rocksdb/env.h"
+
+namespace onced {
+
+class FailingEnv final : public rocksdb::EnvWrapper {
+ public:
+  FailingEnv() : EnvWrapper(rocksdb::Env::Default()) {}
+
+  const char* Name() const override { return "FailingEnv"; }
+  rocksdb::Status NewWritableFile(const std::string& name,
+                                  std::unique_ptr<rocksdb::WritableFile>* file,
+                                  const rocksdb::EnvOptions& options) override {
+    const rocksdb::Status made = EnvWrapper::NewWritableFile(name, file, options);
+    if (made.ok() && absl::EndsWith(name, ".log")) {
+      *file = std::make_unique<Log>(std::move(*file), *this);
+    }
+    return made;
+  }
+
+  // Of logs.
+  std::atomic<int> syncs = 0;
+  std::atomic<int> appends = 0;
+  std::atomic<bool> fail_syncs = false;
+  std::atomic<bool> fail_appends = false;
+
+ private:
+  class Log final : public rocksdb::WritableFileWrapper {
+   public:
+    Log(std::unique_ptr<rocksdb::WritableFile> file, FailingEnv& env)
+        : WritableFileWrapper(file.get()), file_(std::move(file)), env_(env) {}
+    rocksdb::Status Append(const rocksdb::Slice& data) override {
+      ++env_.appends;
+      if (env_.fail_appends) return rocksdb::Status::IOError("fake: no space");
+      return WritableFileWrapper::Append(data);
+    }
+    rocksdb::Status Append(const rocksdb::Slice& data,
+                           const rocksdb::DataVerificationInfo& info) override {
+      ++env_.appends;
+      if (env_.fail_appends) return rocksdb::Status::IOError("fake: no space");
+      return WritableFileWrapper::Append(data, info);
+    }
+    rocksdb::Status Sync() override {
+      ++env_.syncs;
+      if (env_.fail_syncs) return rocksdb::Status::IOError("fake: bad sector");
+      return WritableFileWrapper::Sync();
+    }
+
+   private:
+    const std::unique_ptr<rocksdb::WritableFile> file_;
+    FailingEnv& env_;
+  };
+};
+
+}  // namespace onced
