@@ -1,0 +1,72 @@
+// What a command is: a name, flags, and a function. A new one is a file with
+// that function and a line in commands.cc.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/cli/exit_code.h"
+#include "client/cli/flags.h"
+#include "client/cli/input.h"
+#include "client/cpp/client.h"
+#include "google/protobuf/message.h"
+
+namespace onced::cli {
+
+// What a command has found out, to be written by Run().
+struct Answer {
+  ExitCode exit_code = kExitOk;
+  std::shared_ptr<const google::protobuf::Message> response;  // Printed for --json.
+  std::string text;                                           // Printed otherwise.
+  std::vector<std::string> notes;                             // For people, on stderr.
+  std::optional<std::string> body;                            // For --output, if given.
+};
+
+// What a command works with. All references outlive it.
+struct Context {
+  Args& args;
+  const std::map<std::string, std::string>& env;
+  Input& input;
+  client::Client& client;
+  absl::Duration timeout;  // For a call that doesn't wait.
+
+  // Counted from now.
+  client::CallOptions Options(absl::Duration wait = absl::ZeroDuration()) const;
+  // Empty if it isn't set.
+  std::string Env(const std::string& name) const;
+};
+
+struct Command {
+  std::string name;  // One word, or several with a space between them.
+  std::string summary;
+  std::vector<Flag> flags;
+  std::string more;  // Paragraphs below the flags in its help; may be empty.
+  absl::StatusOr<Answer> (*run)(Context& context);
+};
+
+// One file each.
+Command ReserveCommand();
+Command CommitCommand();
+Command ReleaseCommand();
+Command ExtendCommand();
+Command InspectCommand();
+
+// All of them, in the order of the help.
+const std::vector<Command>& Commands();
+// Those that every command has.
+const std::vector<Flag>& GlobalFlags();
+
+// Flags that several commands share.
+std::vector<Flag> KeyFlags();
+std::vector<Flag> TokenFlags();
+Flag OutputFlag();
+// The body that --output asks for; an error if it isn't stored.
+absl::StatusOr<std::string> StoredBody(const client::v1::Result& result);
+// The flags of TokenFlags(), else ONCECTL_TOKEN.
+std::string TokenOf(Context& context);
+
+}  // namespace onced::cli

@@ -1,0 +1,105 @@
+// The table of commands, and what they share.
+#include <algorithm>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "client/cli/command.h"
+#include "client/cli/failure.h"
+#include "client/cli/text.h"
+
+namespace onced::cli {
+namespace {
+
+// A token is at most 128 bytes; a longer one is the server's to refuse.
+constexpr std::size_t kTokenFileMax = 4096;
+
+}  // namespace
+
+const std::vector<Command>& Commands() {
+  static const auto* const commands = new std::vector<Command>{
+      ReserveCommand(), CommitCommand(), ReleaseCommand(), ExtendCommand(), InspectCommand(),
+  };
+  return *commands;
+}
+
+const std::vector<Flag>& GlobalFlags() {
+  static const auto* const flags = new std::vector<Flag>{
+      {"server", Flag::kValue, "HOST:PORT",
+       "Where the server is. Default: $ONCECTL_SERVER, else 127.0.0.1:50051."},
+      {"timeout", Flag::kValue, "DURATION",
+       "How long the call may take, beyond --wait-timeout. Default: 5s."},
+      {"json", Flag::kSwitch, "",
+       "Print one line of JSON on the standard output: the answer or the error."},
+      {"help", Flag::kSwitch, "", "Show this help."},
+      {"version", Flag::kSwitch, "", "Show the version."},
+  };
+  return *flags;
+}
+
+std::vector<Flag> KeyFlags() {
+  return {
+      {"namespace", Flag::kValue, "NAME", "Who owns the key. Required."},
+      {"key", Flag::kValue, "KEY", "What stands for the side effect. Required."},
+  };
+}
+
+std::vector<Flag> TokenFlags() {
+  return {
+      {"token", Flag::kValue, "TOKEN",
+       "From reserve. Shows in the list of processes; better are the two below."},
+      {"token-file", Flag::kValue, "FILE",
+       "Holds the token in its only line; - is the standard input.\n"
+       "Default: the token in $ONCECTL_TOKEN."},
+  };
+}
+
+Flag OutputFlag() {
+  return {"output", Flag::kValue, "FILE",
+          "Write the stored body there, byte for byte. With -, the body goes to\n"
+          "the standard output and everything else to the standard error."};
+}
+
+absl::StatusOr<std::string> StoredBody(const client::v1::Result& result) {
+  if (!result.body_omitted()) return result.body();
+  return OutputError(absl::StrCat("the stored result is without its body, of ", result.body_size(),
+                                  " bytes and sha256 ",
+                                  absl::BytesToHexString(result.body_sha256())));
+}
+
+std::string TokenOf(Context& context) {
+  Args& args = context.args;
+  args.AtMostOne({"token", "token-file"});
+  if (args.Has("token")) return args.Utf8("token");
+  if (args.Has("token-file")) {
+    const absl::StatusOr<Blob> file = context.input.Read(args.Text("token-file"), kTokenFileMax);
+    if (!file.ok()) {
+      args.AddProblem(std::string(file.status().message()));
+      return "";
+    }
+    absl::string_view token = file->bytes;
+    absl::ConsumeSuffix(&token, "\n");
+    absl::ConsumeSuffix(&token, "\r");
+    if (file->too_large || token.empty() || !IsPlainText(token) || absl::StrContains(token, '\n')) {
+      args.AddProblem("--token-file doesn't hold one line with a token");
+    }
+    return std::string(token);
+  }
+  const std::string token = context.Env("ONCECTL_TOKEN");
+  if (token.empty()) args.AddProblem("one of --token, --token-file and $ONCECTL_TOKEN is missing");
+  if (!IsUtf8(token)) args.AddProblem("$ONCECTL_TOKEN isn't UTF-8");
+  return token;
+}
+
+client::CallOptions Context::Options(absl::Duration wait) const {
+  return {.deadline = absl::Now() + timeout + std::max(wait, absl::ZeroDuration())};
+}
+
+std::string Context::Env(const std::string& name) const {
+  const auto found = env.find(name);
+  return found == env.end() ? "" : found->second;
+}
+
+}  // namespace onced::cli

@@ -1,0 +1,72 @@
+#include "client/cpp/client.h"
+
+#include "client/cpp/error.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/support/channel_arguments.h"
+
+namespace onced::client {
+namespace {
+
+template <typename Request, typename Response>
+using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
+template <typename Request, typename Response>
+absl::StatusOr<Response> Call(Stub& stub, Method<Request, Response> method, const Request& request,
+                              const CallOptions& options) {
+  grpc::ClientContext context;
+  if (options.deadline != absl::InfiniteFuture()) {
+    context.set_deadline(absl::ToChronoTime(options.deadline));
+  }
+  Response response;
+  const grpc::Status status = (stub.*method)(&context, request, &response);
+  if (!status.ok()) return ToAbslStatus(status);
+  return response;
+}
+
+}  // namespace
+
+std::unique_ptr<Stub> NewStub(const std::string& target, const ConnectOptions& options) {
+  grpc::ChannelArguments arguments;
+  if (!options.user_agent.empty()) arguments.SetUserAgentPrefix(options.user_agent);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, options.use_http_proxy ? 1 : 0);
+  const auto credentials =
+      options.credentials != nullptr ? options.credentials : grpc::InsecureChannelCredentials();
+  return v1::IdempotencyService::NewStub(grpc::CreateCustomChannel(target, credentials, arguments));
+}
+
+Client Client::Connect(const std::string& target, const ConnectOptions& options) {
+  return Client(NewStub(target, options));
+}
+
+absl::StatusOr<v1::ReserveResponse> Client::Reserve(const v1::ReserveRequest& request,
+                                                    const CallOptions& options) {
+  return Call(*stub_, &Stub::Reserve, request, options);
+}
+
+absl::StatusOr<v1::CommitResponse> Client::Commit(const v1::CommitRequest& request,
+                                                  const CallOptions& options) {
+  return Call(*stub_, &Stub::Commit, request, options);
+}
+
+absl::StatusOr<v1::ReleaseResponse> Client::Release(const v1::ReleaseRequest& request,
+                                                    const CallOptions& options) {
+  return Call(*stub_, &Stub::Release, request, options);
+}
+
+absl::StatusOr<v1::ExtendResponse> Client::Extend(const v1::ExtendRequest& request,
+                                                  const CallOptions& options) {
+  return Call(*stub_, &Stub::Extend, request, options);
+}
+
+absl::StatusOr<v1::InspectResponse> Client::Inspect(const v1::InspectRequest& request,
+                                                    const CallOptions& options) {
+  return Call(*stub_, &Stub::Inspect, request, options);
+}
+
+absl::StatusOr<v1::BatchResponse> Client::Batch(const v1::BatchRequest& request,
+                                                const CallOptions& options) {
+  return Call(*stub_, &Stub::Batch, request, options);
+}
+
+}  // namespace onced::client

@@ -1,0 +1,95 @@
+// A server that answers as it is told and remembers what it was asked.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
+#include "idempotency/v1/idempotency.grpc.pb.h"
+
+namespace onced {
+
+namespace v1 = ::idempotency::v1;
+
+// One method of it. The test sets `status` and `response` before the call, and
+// reads the rest after it.
+template <typename Request, typename Response>
+struct FakeMethod {
+  grpc::Status status;
+  Response response;
+  std::vector<Request> requests;
+  std::chrono::system_clock::duration time_left{};  // Of the last call, as it came.
+};
+
+// Threads: the server's own call the overrides; a mutex keeps them apart.
+class FakeServer final : public v1::IdempotencyService::Service {
+ public:
+  FakeServer() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~FakeServer() override { server_->Shutdown(); }
+
+  std::string target() const { return "127.0.0.1:" + std::to_string(port_); }
+
+  FakeMethod<v1::ReserveRequest, v1::ReserveResponse> reserve;
+  FakeMethod<v1::CommitRequest, v1::CommitResponse> commit;
+  FakeMethod<v1::ReleaseRequest, v1::ReleaseResponse> release;
+  FakeMethod<v1::ExtendRequest, v1::ExtendResponse> extend;
+  FakeMethod<v1::InspectRequest, v1::InspectResponse> inspect;
+  FakeMethod<v1::BatchRequest, v1::BatchResponse> batch;
+
+  // The next call of any method is answered with it.
+  void FailWith(const grpc::Status& status) {
+    reserve.status = commit.status = release.status = extend.status = inspect.status =
+        batch.status = status;
+  }
+
+ private:
+  template <typename Request, typename Response>
+  grpc::Status Answer(FakeMethod<Request, Response>& method, grpc::ServerContext* context,
+                      const Request* request, Response* response) {
+    const std::lock_guard lock(mutex_);
+    method.requests.push_back(*request);
+    method.time_left = context->deadline() - std::chrono::system_clock::now();
+    *response = method.response;
+    return method.status;
+  }
+
+  grpc::Status Reserve(grpc::ServerContext* context, const v1::ReserveRequest* request,
+                       v1::ReserveResponse* response) override {
+    return Answer(reserve, context, request, response);
+  }
+  grpc::Status Commit(grpc::ServerContext* context, const v1::CommitRequest* request,
+                      v1::CommitResponse* response) override {
+    return Answer(commit, context, request, response);
+  }
+  grpc::Status Release(grpc::ServerContext* context, const v1::ReleaseRequest* request,
+                       v1::ReleaseResponse* response) override {
+    return Answer(release, context, request, response);
+  }
+  grpc::Status Extend(grpc::ServerContext* context, const v1::ExtendRequest* request,
+                      v1::ExtendResponse* response) override {
+    return Answer(extend, context, request, response);
+  }
+  grpc::Status Inspect(grpc::ServerContext* context, const v1::InspectRequest* request,
+                       v1::InspectResponse* response) override {
+    return Answer(inspect, context, request, response);
+  }
+  grpc::Status Batch(grpc::ServerContext* context, const v1::BatchRequest* request,
+                     v1::BatchResponse* response) override {
+    return Answer(batch, context, request, response);
+  }
+
+  std::mutex mutex_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace onced
