@@ -1,0 +1,214 @@
+#include "server/observe/prometheus_telemetry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace onced {
+namespace {
+
+class PrometheusTelemetryTest : public testing::Test {
+ protected:
+  // The value of a series, such as `name{label="value"}`; "none" if there is none.
+  std::string Value(const std::string& series) const {
+    for (const absl::string_view line : absl::StrSplit(scrape_, '\n')) {
+      absl::string_view rest = line;
+      if (absl::ConsumePrefix(&rest, series) && absl::ConsumePrefix(&rest, " ")) {
+        return std::string(rest);
+      }
+    }
+    return "none";
+  }
+  void Scrape() { scrape_ = telemetry_.Scrape(); }
+
+  SystemClock clock_;
+  Log log_{clock_, {.fd = -1}};  // Its lines are lost: they are none of this test's.
+  PrometheusTelemetry telemetry_{{.build_info = {{"version", "1.2.3"}, {"revision", "a\"b"}},
+                                  .start_time = absl::FromUnixMillis(1'700'000'000'250),
+                                  .reasons = {"SUPERSEDED", "QUEUE_FULL"}},
+                                 log_};
+  std::string scrape_;
+};
+
+TEST_F(PrometheusTelemetryTest, HasEverySeriesFromTheStart) {
+  Scrape();
+  std::set<std::string> requests;
+  for (const absl::string_view line : absl::StrSplit(scrape_, '\n')) {
+    if (absl::StartsWith(line, "idempotency_requests_total")) requests.insert(std::string(line));
+  }
+  EXPECT_EQ(requests.size(), 6u + 5 * 2);
+  for (const char* status : {"fresh", "replayed", "conflict", "mismatch", "unresolved", "error"}) {
+    EXPECT_EQ(Value(absl::StrCat("idempotency_requests_total{method=\"reserve\",status=\"", status,
+                                 "\"}")),
+              "0");
+  }
+  for (const char* method : {"commit", "release", "extend", "inspect", "batch"}) {
+    for (const char* status : {"ok", "error"}) {
+      EXPECT_EQ(Value(absl::StrCat("idempotency_requests_total{method=\"", method, "\",status=\"",
+                                   status, "\"}")),
+                "0");
+    }
+    for (const char* reason : {"SUPERSEDED", "QUEUE_FULL", "OTHER"}) {
+      EXPECT_EQ(Value(absl::StrCat("idempotency_errors_total{method=\"", method, "\",reason=\"",
+                                   reason, "\"}")),
+                "0");
+    }
+  }
+  EXPECT_EQ(Value("idempotency_takeovers_total"), "0");
+  EXPECT_EQ(Value("idempotency_store_failures_total"), "0");
+}
+
+TEST_F(PrometheusTelemetryTest, SaysWhatRunsAndSinceWhen) {
+  Scrape();
+  EXPECT_EQ(Value("idempotency_build_info{revision=\"a\\\"b\",version=\"1.2.3\"}"), "1");
+  EXPECT_EQ(Value("idempotency_start_time_seconds"), "1700000000.25");
+}
+
+TEST_F(PrometheusTelemetryTest, CountsEachCallInItsOwnSeries) {
+  // As often as the series' place in the list, so that no two have the same count.
+  int times = 0;
+  std::map<std::string, int> want;
+  for (const Method method : kMethods) {
+    for (const CallStatus status : kCallStatuses) {
+      const bool verdict = status != CallStatus::kOk && status != CallStatus::kError;
+      if (status != CallStatus::kError && verdict != (method == Method::kReserve)) continue;
+      ++times;
+      for (int i = 0; i < times; ++i) {
+        telemetry_.CallEnded(method, status, absl::Milliseconds(1), absl::ZeroDuration());
+      }
+      constexpr const char* kNames[] = {"reserve", "commit",  "release",
+                                        "extend",  "inspect", "batch"};
+      constexpr const char* kEnds[] = {"fresh",      "replayed", "conflict", "mismatch",
+                                       "unresolved", "ok",       "error"};
+      want[absl::StrCat("idempotency_requests_total{method=\"", kNames[static_cast<int>(method)],
+                        "\",status=\"", kEnds[static_cast<int>(status)], "\"}")] = times;
+    }
+  }
+  Scrape();
+  for (const auto& [series, count] : want) EXPECT_EQ(Value(series), absl::StrCat(count)) << series;
+}
+
+TEST_F(PrometheusTelemetryTest, KeepsWaitingApartFromLatency) {
+  telemetry_.CallEnded(Method::kReserve, CallStatus::kFresh, absl::Milliseconds(3),
+                       absl::ZeroDuration());
+  telemetry_.CallEnded(Method::kReserve, CallStatus::kReplayed, absl::Milliseconds(4),
+                       absl::Seconds(7));
+  Scrape();
+  const std::string duration = "idempotency_request_duration_seconds_";
+  EXPECT_EQ(Value(duration + "count{method=\"reserve\"}"), "2");
+  EXPECT_EQ(Value(duration + "sum{method=\"reserve\"}"), "0.007");
+  EXPECT_EQ(Value(duration + "bucket{method=\"reserve\",le=\"0.0025\"}"), "0");
+  EXPECT_EQ(Value(duration + "bucket{method=\"reserve\",le=\"0.005\"}"), "2");
+  EXPECT_EQ(Value(duration + "count{method=\"commit\"}"), "0");
+  EXPECT_EQ(Value("idempotency_wait_duration_seconds_count"), "1");
+  EXPECT_EQ(Value("idempotency_wait_duration_seconds_sum"), "7");
+}
+
+TEST_F(PrometheusTelemetryTest, CountsErrorsByPublishedReasonOnly) {
+  telemetry_.CallRefused(Method::kCommit, "SUPERSEDED");
+  telemetry_.CallRefused(Method::kCommit, "whatever a client sent");
+  telemetry_.CallRefused(Method::kCommit, "");
+  Scrape();
+  EXPECT_EQ(Value("idempotency_errors_total{method=\"commit\",reason=\"SUPERSEDED\"}"), "1");
+  EXPECT_EQ(Value("idempotency_errors_total{method=\"commit\",reason=\"OTHER\"}"), "2");
+  EXPECT_EQ(Value("idempotency_errors_total{method=\"reserve\",reason=\"SUPERSEDED\"}"), "0");
+  EXPECT_FALSE(absl::StrContains(scrape_, "whatever"));
+}
+
+TEST_F(PrometheusTelemetryTest, CountsTheWorkBelow) {
+  telemetry_.Drained(3, absl::Milliseconds(2));
+  telemetry_.Drained(5, absl::Milliseconds(1));
+  telemetry_.Synced(absl::Microseconds(300));
+  telemetry_.StoreFailed("EIO");
+  telemetry_.TakenOver();
+  Scrape();
+  EXPECT_EQ(Value("idempotency_drained_requests_sum"), "8");
+  EXPECT_EQ(Value("idempotency_drained_requests_bucket{le=\"4\"}"), "1");
+  EXPECT_EQ(Value("idempotency_queue_wait_seconds_sum"), "0.003");
+  EXPECT_EQ(Value("idempotency_store_sync_duration_seconds_sum"), "0.0003");
+  EXPECT_EQ(Value("idempotency_store_failures_total"), "1");
+  EXPECT_EQ(Value("idempotency_takeovers_total"), "1");
+}
+
+TEST_F(PrometheusTelemetryTest, AsksGaugesAtEachScrape) {
+  double depth = 1;
+  telemetry_.AddGauge(kQueueDepthGauge, {{"executor", "0"}}, [&] { return depth; });
+  telemetry_.AddGauge(kWaitersGauge, {}, [] { return 7; });
+  telemetry_.AddGauge(kQueueDepthGauge, {{"executor", "1"}}, [] { return 2.5; });
+  Scrape();
+  EXPECT_EQ(Value("idempotency_queue_depth{executor=\"0\"}"), "1");
+  EXPECT_EQ(Value("idempotency_queue_depth{executor=\"1\"}"), "2.5");
+  EXPECT_EQ(Value("idempotency_waiters"), "7");
+  depth = 4;
+  Scrape();
+  EXPECT_EQ(Value("idempotency_queue_depth{executor=\"0\"}"), "4");
+  // One family each: Prometheus refuses a second TYPE of a name.
+  const std::string type = "# TYPE idempotency_queue_depth gauge\n";
+  EXPECT_EQ(scrape_.find(type), scrape_.rfind(type));
+  EXPECT_NE(scrape_.find(type), std::string::npos);
+}
+
+TEST_F(PrometheusTelemetryTest, LosesNoCountOfAnyThread) {
+  constexpr int kThreads = 4;
+  constexpr int kCalls = 1000;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kCalls; ++i) {
+        telemetry_.CallEnded(Method::kReserve, CallStatus::kFresh, absl::Milliseconds(1),
+                             absl::ZeroDuration());
+        telemetry_.CallRefused(Method::kReserve, "QUEUE_FULL");
+        if (i % 100 == 0) {
+          EXPECT_FALSE(telemetry_.Scrape().empty());
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  Scrape();
+  EXPECT_EQ(Value("idempotency_requests_total{method=\"reserve\",status=\"fresh\"}"), "4000");
+  EXPECT_EQ(Value("idempotency_errors_total{method=\"reserve\",reason=\"QUEUE_FULL\"}"), "4000");
+  EXPECT_EQ(Value("idempotency_request_duration_seconds_count{method=\"reserve\"}"), "4000");
+}
+
+TEST_F(PrometheusTelemetryTest, DiesOfAnEndThatTheMethodHasNot) {
+  EXPECT_DEATH(telemetry_.CallEnded(Method::kCommit, CallStatus::kFresh, {}, {}), "bug");
+  EXPECT_DEATH(telemetry_.CallEnded(Method::kReserve, CallStatus::kOk, {}, {}), "bug");
+}
+
+// docs/metrics.md has a row for each metric: name, type and help.
+TEST_F(PrometheusTelemetryTest, IsDocumented) {
+  for (const GaugeFamily& family : kGaugeFamilies)
+    telemetry_.AddGauge(family, {}, [] { return 0; });
+  Scrape();
+  std::map<std::string, std::string> help;
+  std::set<std::string> real;
+  for (const absl::string_view line : absl::StrSplit(scrape_, '\n')) {
+    const std::vector<std::string> words = absl::StrSplit(line, absl::MaxSplits(' ', 3));
+    if (words.size() != 4 || words[0] != "#") continue;
+    if (words[1] == "HELP") help[words[2]] = words[3];
+    if (words[1] == "TYPE") {
+      real.insert(absl::StrCat("| `", words[2], "` | ", words[3], " | ", help[words[2]], " |"));
+    }
+  }
+  std::ifstream file(ONCED_SOURCE_DIR "/docs/metrics.md");
+  std::set<std::string> documented;
+  for (std::string line; std::getline(file, line);) {
+    if (absl::StartsWith(line, "| `idempotency_")) documented.insert(line);
+  }
+  EXPECT_EQ(documented, real);
+}
+
+}  // namespace
+}  // namespace onced
