@@ -99,8 +99,8 @@ void ShardExecutor::Run() {
 bool ShardExecutor::TakeDrain(absl::Time next_timer, Drain& drain) {
   const MutexLock lock(mutex_);
   while (mailbox_.requests.empty() && mailbox_.cancelled.empty()) {
+    if (mode_ != Mode::kServing && !drain_seen_) break;  // To end all waits.
     if (mode_ == Mode::kStopping) return false;
-    if (mode_ == Mode::kDraining && !drain_seen_) break;
     const absl::Duration rest = next_timer - clock_.Now();
     if (rest <= absl::ZeroDuration()) break;
     work_.WaitFor(mutex_, absl::ToChronoNanoseconds(std::min(rest, kSleepMax)));
