@@ -68,7 +68,7 @@ absl::StatusOr<Blob> Input::Read(const std::string& path, std::size_t keep_max) 
   return ReadAll(file, Printable(path), keep_max);
 }
 
-Blob Input::FromText(std::string text, std::size_t keep_max) {
+Blob Input::FromText(const std::string& text, std::size_t keep_max) {
   BlobBuilder builder(keep_max);
   builder.Add(text);
   return std::move(builder).Finish();

@@ -27,7 +27,7 @@ class Input {
   // `path` "-" is the standard input, which can be read once. A UsageError() for
   // what can't be read to its end: a body cut short would be replayed for ever.
   absl::StatusOr<Blob> Read(const std::string& path, std::size_t keep_max);
-  static Blob FromText(std::string text, std::size_t keep_max);
+  static Blob FromText(const std::string& text, std::size_t keep_max);
 
  private:
   std::istream& standard_;

@@ -103,7 +103,7 @@ absl::Status Deliver(const Answer& answer, const Args& args, const Surroundings&
 }
 
 ExitCode Fail(const absl::Status& error, bool json, const Surroundings& around) {
-  const bool told = json && around.out && Write(around.out, ErrorJson(error), kStandardOutput).ok();
+  const bool told = json && Write(around.out, ErrorJson(error), kStandardOutput).ok();
   // Ignored: with the last stream gone, the exit code is all that is left.
   if (!told) (void)Write(around.err, ErrorText(error), "");
   return ExitCodeOf(error.code());

@@ -1,5 +1,6 @@
 #include "server/config/config.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,7 +10,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "server/config/errors.h"
 #include "server/config/policies.h"
 #include "server/config/settings.h"

@@ -88,7 +88,7 @@ absl::Status HttpServer::Start() {
 
   const std::string listen = absl::StrCat(address_, ":", options_.port);
   const std::string threads = std::to_string(kThreads);
-  const std::string request_ms = std::to_string(kRequestMillisMax);
+  const std::string request_ms = std::to_string(options_.request_millis_max);
   const std::string queue = std::to_string(kQueueMax);
   const char* settings[] = {"listening_ports", listen.c_str(), "num_threads", threads.c_str(),
                             "request_timeout_ms", request_ms.c_str(), "connection_queue",
@@ -97,6 +97,7 @@ absl::Status HttpServer::Start() {
                             "enable_keep_alive", "no", "enable_directory_listing", "no", nullptr};
   mg_callbacks callbacks{};
   callbacks.begin_request = &HttpServer::Handle;
+  callbacks.http_error = &HttpServer::RefuseMalformed;
   callbacks.log_message = &HttpServer::KeepMessage;
   mg_init_data init{&callbacks, this, settings};
   mg_init_library(MG_FEATURES_DEFAULT);
@@ -153,20 +154,30 @@ HttpServer::Answer HttpServer::Respond(absl::string_view method, absl::string_vi
   return {503, "Service Unavailable", absl::StrCat(health.message(), "\n")};
 }
 
-int HttpServer::Handle(mg_connection* connection) {
-  const auto& self = *static_cast<const HttpServer*>(mg_get_user_data(mg_get_context(connection)));
-  const mg_request_info& request = *mg_get_request_info(connection);
-  const Answer answer = self.Respond(request.request_method, request.local_uri);
-  std::string text = absl::StrCat(
+void HttpServer::Send(mg_connection* connection, const Answer& answer, bool with_body) {
+  const std::string text = absl::StrCat(
       "HTTP/1.1 ", answer.code, " ", answer.reason, "\r\nContent-Type: ", answer.content_type,
       "\r\nContent-Length: ", answer.body.size(), "\r\nCache-Control: no-store\r\n",
-      answer.more_headers, "Connection: close\r\n\r\n");
-  if (absl::string_view(request.request_method) != "HEAD") text.append(answer.body);
+      answer.more_headers, "Connection: close\r\n\r\n", with_body ? answer.body : "");
   // Ignored: a client that hung up has no use for the rest.
   (void)mg_write(connection, text.data(), text.size());
   // Else the library reads, without a bound in time, whatever body the client announced.
   mg_disable_connection_keep_alive(connection);
+}
+
+int HttpServer::Handle(mg_connection* connection) {
+  const auto& self = *static_cast<const HttpServer*>(mg_get_user_data(mg_get_context(connection)));
+  const mg_request_info& request = *mg_get_request_info(connection);
+  const Answer answer = self.Respond(request.request_method, request.local_uri);
+  Send(connection, answer, absl::string_view(request.request_method) != "HEAD");
   return answer.code;
+}
+
+// The library's own page would be made with gmtime(), which threads can't share.
+int HttpServer::RefuseMalformed(mg_connection* connection, int code, const char* /*message*/) {
+  Send(connection, {code, mg_get_response_code_text(connection, code), "malformed request\n"},
+       true);
+  return 0;
 }
 
 int HttpServer::KeepMessage(const mg_connection* connection, const char* message) {

@@ -23,8 +23,9 @@ namespace onced {
 //           two at once.
 // Lifetime: what these functions refer to must outlive it. Destruction ends the
 //           connections and joins the threads.
-// Limits:   kThreads connections at a time, each for one request of at most
-//           kRequestMillisMax; others wait in a queue of kQueueMax.
+// Limits:   kThreads connections at a time, each for one request, which must be
+//           whole within `request_millis_max`; others wait in a queue of kQueueMax.
+//           A connection that sends nothing delays the destruction by up to 2 s.
 //
 // Starting it ignores SIGPIPE and SIGCHLD in the whole process: the library does.
 class HttpServer {
@@ -36,9 +37,9 @@ class HttpServer {
     // OK: 200 and "ok"; else 503 and the message.
     std::function<absl::Status()> live;
     std::function<absl::Status()> ready;
+    int request_millis_max = 5'000;
   };
   static constexpr int kThreads = 4;
-  static constexpr int kRequestMillisMax = 5'000;
   static constexpr int kQueueMax = 64;
 
   // The message of a failure is one line that names the address.
@@ -64,8 +65,11 @@ class HttpServer {
   Answer Respond(absl::string_view method, absl::string_view path) const;
   std::string TakeMessage() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  static void Send(mg_connection* connection, const Answer& answer, bool with_body);
+
   // Called by the library.
   static int Handle(mg_connection* connection);
+  static int RefuseMalformed(mg_connection* connection, int code, const char* message);
   static int KeepMessage(const mg_connection* connection, const char* message);
 
   // Constant once open.

@@ -32,8 +32,8 @@ struct GaugeFamily {
   const char* name;
   const char* help;
 };
-inline constexpr GaugeFamily kQueueDepthGauge{
-    "idempotency_queue_depth", "Requests that wait in an executor's queue, by executor and queue."};
+inline constexpr GaugeFamily kQueueDepthGauge{"idempotency_queue_depth",
+                                              "Requests that wait in an executor's queues."};
 inline constexpr GaugeFamily kWaitersGauge{"idempotency_waiters",
                                            "Reserve calls that are parked until a holder is done."};
 inline constexpr GaugeFamily kStoredKeysGauge{

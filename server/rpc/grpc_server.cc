@@ -1,5 +1,6 @@
 #include "server/rpc/grpc_server.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -34,10 +35,13 @@ constexpr int kConnectionAgeMs = 20 * 60'000;
 constexpr int kConnectionGraceMs = 2 * 60'000;
 constexpr std::size_t kBufferBytesMax = 256 << 20;
 
-// gRPC's own lines are not ours in form, and what they say we say ourselves.
-// Its usual variable for debugging brings them back.
-void QuietenGrpc() {
-  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+// The libraries' own lines are not ours in form, and what they say we say
+// ourselves: protobuf writes one for every string of a caller's that isn't UTF-8.
+// gRPC's usual variable for debugging brings both back.
+void QuietenLibraries() {
+  if (std::getenv("GRPC_VERBOSITY") != nullptr) return;
+  gpr_set_log_function([](gpr_log_func_args*) {});
+  google::protobuf::SetLogHandler(nullptr);
 }
 
 void SetLimits(grpc::ServerBuilder& builder) {
@@ -87,7 +91,7 @@ std::string WhyNot(const std::string& address) {
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Listen(const std::string& address,
                                                                grpc::Service& service) {
-  QuietenGrpc();
+  QuietenLibraries();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;

@@ -22,8 +22,11 @@ class Findings {
  public:
   explicit Findings(absl::string_view path) : path_(path) {}
 
+  // One violation a field: of several, the first.
   void Add(absl::string_view field, std::string description) {
-    violations_.push_back({absl::StrCat(path_, field), std::move(description)});
+    std::string place = absl::StrCat(path_, field);
+    if (!violations_.empty() && violations_.back().field == place) return;
+    violations_.push_back({std::move(place), std::move(description)});
   }
   void CheckLength(absl::string_view field, absl::string_view value, std::size_t min,
                    std::size_t max) {
@@ -83,6 +86,11 @@ std::optional<absl::Duration> FromProto(const google::protobuf::Duration& durati
   return absl::Seconds(seconds) + absl::Nanoseconds(nanos);
 }
 
+// As it is stored, so that a first reply and its repeat agree.
+absl::Duration ToMicros(absl::Duration duration) {
+  return absl::Trunc(duration, absl::Microseconds(1));
+}
+
 // The value to use, or the preset where it is not set or wrong.
 absl::Duration CheckDuration(absl::string_view field, bool is_set,
                              const google::protobuf::Duration& value, const DurationBounds& bounds,
@@ -99,7 +107,7 @@ absl::Duration CheckDuration(absl::string_view field, bool is_set,
                                      absl::FormatDuration(*duration)));
     return bounds.preset;
   }
-  return *duration;
+  return ToMicros(*duration);
 }
 
 // A commit is never refused for its retention: what is out of bounds is moved
@@ -107,9 +115,10 @@ absl::Duration CheckDuration(absl::string_view field, bool is_set,
 std::optional<absl::Duration> RetentionOf(const v1::CommitRequest& request) {
   if (!request.has_retention_ttl()) return std::nullopt;
   const auto duration = FromProto(request.retention_ttl());
-  if (duration.has_value()) return duration;
-  return request.retention_ttl().seconds() < 0 ? -absl::InfiniteDuration()
-                                               : absl::InfiniteDuration();
+  if (duration.has_value()) return ToMicros(*duration);
+  const std::int64_t seconds = request.retention_ttl().seconds();
+  const bool negative = seconds < 0 || (seconds == 0 && request.retention_ttl().nanos() < 0);
+  return negative ? -absl::InfiniteDuration() : absl::InfiniteDuration();
 }
 
 // Those that fit, up to the first one that doesn't.

@@ -1,6 +1,7 @@
 // What every store promises.
 #include "server/storage/store.h"
 
+#include <ostream>
 #include <thread>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct Row {
   const char* name;
   std::unique_ptr<Backend> (*make)();
 };
+void PrintTo(const Row& row, std::ostream* os) { *os << row.name; }
 
 class StoreConformance : public testing::TestWithParam<Row> {
  protected:

@@ -1,6 +1,7 @@
 // Runs command lines against a FakeServer, over a real connection.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -58,8 +59,12 @@ class CliTest : public testing::Test {
     return {code, out.str(), err_.str()};
   }
 
-  int OncectlOn(const std::vector<std::string>& args, std::istream& in, std::ostream& out) {
+  int OncectlOn(std::vector<std::string> args, std::istream& in, std::ostream& out) {
     env_.try_emplace("ONCECTL_SERVER", server_.target());
+    const bool timed = std::any_of(args.begin(), args.end(), [](const std::string& arg) {
+      return arg.rfind("--timeout", 0) == 0;
+    });
+    if (!timed && patient_) args.insert(args.begin(), "--timeout=600s");
     err_.str("");
     return cli::Run(args,
                     {.env = env_, .in = in, .out = out, .err = err_, .connect = [this](auto& to) {
@@ -84,6 +89,7 @@ class CliTest : public testing::Test {
   std::map<std::string, std::string> env_ = {{"USER", "ann"}};
   std::string stdin_;
   std::string connected_to_;
+  bool patient_ = true;  // A loaded machine isn't to reach the default timeout.
   std::ostringstream err_;
 
  private:

@@ -54,7 +54,8 @@ TEST(ParseBytes, KnowsThreeUnits) {
       {"-64MiB", std::nullopt},
       {"64 MiB", std::nullopt},
       {"18446744073709551615GiB", std::nullopt},
-      {"17179869184GiB", std::nullopt}};  // 2^64 bytes.
+      // 2^64 bytes and one GiB.
+      {"17179869185GiB", std::nullopt}};
   for (const auto& [text, want] : rows) {
     const auto got = ParseBytes(text, 64 * kMiB, 1024 * kMiB);
     EXPECT_EQ(got.ok(), want.has_value()) << text;

@@ -50,6 +50,7 @@ struct Golden {
   absl::Time expiry;
 };
 
+void PrintTo(const Golden& golden, std::ostream* os) { *os << golden.name; }
 std::string BytesOf(const Golden& golden) { return absl::HexStringToBytes(golden.hex); }
 
 class RecordCodecGolden : public testing::TestWithParam<Golden> {};
@@ -127,6 +128,8 @@ struct Forged {
   std::size_t at;
   std::string with;
 };
+
+void PrintTo(const Forged& forged, std::ostream* os) { *os << forged.name; }
 
 class RecordCodecForged : public testing::TestWithParam<Forged> {};
 
