@@ -1,0 +1,21 @@
+// The smallest HTTP client that can tell a status from a body.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace onced::integration {
+
+struct HttpReply {
+  int status = 0;  // 0: nobody answers there.
+  std::string body;
+};
+// `address` is "127.0.0.1:PORT".
+HttpReply HttpGet(const std::string& address, const std::string& path);
+
+// What /metrics said: values by series, such as
+// `idempotency_requests_total{method="reserve",status="fresh"}`.
+using Metrics = std::map<std::string, double>;
+Metrics ParseMetrics(const std::string& text);
+
+}  // namespace onced::integration

@@ -1,0 +1,204 @@
+// Serving, draining, ending.
+#include <signal.h>
+
+#include <future>
+#include <memory>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/integration/api.h"
+#include "tests/integration/async_reserve.h"
+#include "tests/integration/raw_call.h"
+#include "tests/integration/server_process.h"
+
+namespace onced::integration {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kHealthCheck[] = "/grpc.health.v1.Health/Check";
+constexpr char kHealthWatch[] = "/grpc.health.v1.Health/Watch";
+constexpr char kReflection[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+constexpr char kService[] = "idempotency.v1.IdempotencyService";
+// HealthCheckResponse with status SERVING and NOT_SERVING.
+const std::string kServing("\x08\x01");
+const std::string kNotServing("\x08\x02");
+
+v1::ReserveRequest Waits(const std::string& key) {
+  v1::ReserveRequest request = ReserveOf(key);
+  WithWait(absl::Seconds(60))(request);
+  return request;
+}
+
+// ---- Serving ----
+
+TEST(Serving, HealthIsServingForTheServerAndItsService) {
+  ServerProcess server;
+  const auto channel = server.Connect();
+  for (const std::string& name : {std::string(), std::string(kService)}) {
+    const RawReply reply = RawCall(channel, kHealthCheck, Field(1, name));
+    EXPECT_TRUE(reply.status.ok()) << name << ": " << reply.status.error_message();
+    EXPECT_EQ(reply.bytes, kServing) << name;
+  }
+  EXPECT_EQ(RawCall(channel, kHealthCheck, Field(1, "nobody")).status.error_code(),
+            grpc::NOT_FOUND);
+}
+
+TEST(Serving, ReflectionTellsOfTheServices) {
+  ServerProcess server;
+  RawStream services(server.Connect(), kReflection, Field(7, ""));  // list_services
+  const std::string listed = services.Read();
+  EXPECT_THAT(listed, HasSubstr(kService));
+  EXPECT_THAT(listed, HasSubstr("grpc.health.v1.Health"));
+  // file_containing_symbol: enough for a client without the files.
+  for (const char* symbol :
+       {kService, "idempotency.v1.ReserveRequest", "google.rpc.Status", "google.rpc.ErrorInfo"}) {
+    RawStream file(server.Connect(), kReflection, Field(4, symbol));
+    EXPECT_THAT(file.Read(), HasSubstr(".proto")) << symbol;
+  }
+}
+
+TEST(Serving, ProbesAreOk) {
+  ServerProcess server;
+  for (const char* path : {"/livez", "/readyz"}) {
+    EXPECT_EQ(server.Get(path).status, 200) << path;
+    EXPECT_THAT(server.Get(path).body, HasSubstr("ok")) << path;
+  }
+  EXPECT_EQ(server.Get("/metrics").status, 200);
+  EXPECT_EQ(server.Get("/").status, 404);
+}
+
+// ---- Ending ----
+
+class Ending : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(, Ending, testing::Values(SIGTERM, SIGINT), [](const auto& param) {
+  return param.param == SIGTERM ? "SIGTERM" : "SIGINT";
+});
+
+TEST_P(Ending, AnIdleServerEndsAtOnce) {
+  ServerProcess server;
+  server.process().Signal(GetParam());
+  EXPECT_EQ(server.process().Wait(std::chrono::seconds(20)), 0);
+  EXPECT_FALSE(server.Connect()->WaitForConnected(std::chrono::system_clock::now()));
+}
+
+TEST_P(Ending, ParkedCallersAreToldAndTheServerEndsInTime) {
+  constexpr int kParked = 50;
+  ServerProcess server;
+  Api api(server.Connect());
+  const v1::Reservation grant = api.Grant("k");
+  AsyncReserves parked;
+  for (int i = 0; i < kParked; ++i) {
+    parked.push_back(std::make_unique<AsyncReserve>(api, Waits("k")));
+  }
+  server.AwaitWaiters(kParked);
+  server.process().Signal(GetParam());
+  for (const auto& waiter : parked) {
+    const Error error = waiter->Get().error();
+    EXPECT_EQ(error.code, grpc::UNAVAILABLE);
+    EXPECT_EQ(error.reason, "DRAINING");
+    EXPECT_EQ(error.domain, "onced");
+    ASSERT_NE(error.retry_delay, std::nullopt);
+    EXPECT_GT(*error.retry_delay, absl::ZeroDuration());
+  }
+  EXPECT_EQ(server.process().Wait(std::chrono::seconds(20)), 0);
+
+  server.Start();
+  EXPECT_EQ(Api(server.Connect()).Inspect("k").fence(), grant.fence());
+}
+
+// A watcher of its health keeps a server draining until the grace is over.
+class Draining : public testing::Test {
+ protected:
+  // Returns once the server says that it drains.
+  void Drain() {
+    ASSERT_EQ(watch_->Read(), kServing);
+    server_.process().Signal(SIGTERM);
+    ASSERT_EQ(watch_->Read(), kNotServing);
+  }
+
+  ServerProcess server_{{.flags = {"--shutdown-grace", "1h"}}};
+  std::unique_ptr<RawStream> watch_ =
+      std::make_unique<RawStream>(server_.Connect(), kHealthWatch, Field(1, kService));
+};
+
+TEST_F(Draining, ProbesSaySo) {
+  Drain();
+  EXPECT_EQ(server_.Get("/readyz").status, 503);
+  EXPECT_EQ(server_.Get("/livez").status, 200) << "it is not to be restarted";
+  EXPECT_EQ(server_.Get("/metrics").status, 200);
+  watch_.reset();
+  EXPECT_EQ(server_.process().Wait(), 0);
+}
+
+TEST_F(Draining, NothingIsGrantedAnyMore) {
+  Api api(server_.Connect());
+  const v1::Reservation grant = api.Grant("k");
+  AsyncReserve parked(api, Waits("k"));
+  server_.AwaitWaiters(1);
+  Drain();
+  EXPECT_EQ(parked.Get().error().reason, "DRAINING");
+  // By the transport, which knows two ways of saying that a server is leaving: it
+  // is CANCELLED if the call was sent before the goodbye was read.
+  EXPECT_THAT(api.Reserve(ReserveOf("another")).error().code,
+              testing::AnyOf(grpc::UNAVAILABLE, grpc::CANCELLED));
+  watch_.reset();
+  EXPECT_EQ(server_.process().Wait(), 0);
+
+  server_.Start();
+  Api later(server_.Connect());
+  EXPECT_EQ(later.Inspect("another").state(), v1::STATE_ABSENT);
+  EXPECT_EQ(later.Inspect("k").fence(), grant.fence());
+}
+
+TEST(DrainingWithoutPatience, TheGraceIsABound) {
+  ServerProcess server({.flags = {"--shutdown-grace", "100ms"}});
+  RawStream watch(server.Connect(), kHealthWatch, Field(1, ""));
+  ASSERT_EQ(watch.Read(), kServing);
+  server.process().Signal(SIGTERM);
+  EXPECT_EQ(server.process().Wait(std::chrono::seconds(20)), 0);
+}
+
+// ---- Callers who hang up ----
+
+grpc::Status CommitAndHangUp(Api& api, const v1::CommitRequest& request, absl::Duration patience) {
+  grpc::ClientContext context;
+  v1::CommitResponse response;
+  std::promise<grpc::Status> done;
+  api.stub().async()->Commit(&context, &request, &response,
+                             [&](grpc::Status status) { done.set_value(std::move(status)); });
+  std::future<grpc::Status> answered = done.get_future();
+  answered.wait_for(absl::ToChronoNanoseconds(patience));
+  context.TryCancel();
+  return answered.get();
+}
+
+// Whether a call was received before its cancellation is the network's to say:
+// one that was is executed, and one that wasn't has left no trace.
+TEST(HangingUp, ACommitThatWasReceivedIsExecuted) {
+  ServerProcess server;
+  Api api(server.Connect());
+  int executed = 0;
+  for (int i = 0; i < 1'000 && executed < 5; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    const v1::Reservation grant = api.Grant(key);
+    // Hangs up at all points of the time that a commit takes.
+    const absl::Duration patience = absl::Microseconds(20) * (i % 50);
+    const grpc::Status status =
+        CommitAndHangUp(api, CommitOf(key, grant.token(), AwkwardResult()), patience);
+    const v1::Record record = api.Inspect(key, true);
+    if (record.state() == v1::STATE_COMMITTED) {
+      EXPECT_EQ(record.result().body(), AwkwardResult().body());
+      executed += status.error_code() == grpc::CANCELLED;
+    } else {
+      EXPECT_EQ(record.state(), v1::STATE_PENDING);
+      EXPECT_EQ(record.fence(), grant.fence());
+    }
+    EXPECT_FALSE(api.Commit(key, grant.token(), AwkwardResult()).late());
+  }
+  EXPECT_GT(executed, 0) << "no call was cancelled between its receipt and its answer";
+}
+
+}  // namespace
+}  // namespace onced::integration
