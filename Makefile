@@ -1,0 +1,58 @@
+# Each of build, run and test does all the set-up that it needs, from a fresh
+# Debian 12 with make and git on: it installs missing packages (as root or with
+# sudo), configures, builds what changed. What they make is in build/.
+
+BUILD    := build
+JOBS     ?= $(shell nproc)
+DATA_DIR ?= $(BUILD)/data
+ARGS     ?=
+CHECKS   ?=
+RESULTS  ?= test-results.xml
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build run test check format clean
+
+help:
+	@echo 'make build    builds $(BUILD)/bin/onced and $(BUILD)/bin/oncectl'
+	@echo 'make run      starts the server in the foreground; data in DATA_DIR ($(DATA_DIR)),'
+	@echo "              more flags by ARGS: make run ARGS='--listen 127.0.0.1:6000'"
+	@echo 'make test     builds everything and runs the tests'
+	@echo "make check    the slower checks too, as CI does; some of them: make check CHECKS='tidy lint'"
+	@echo 'make format   formats the C++ sources in place'
+	@echo 'make clean    removes what was built, but for DATA_DIR'
+
+setup:
+	@deploy/dev/install-packages.sh build
+
+# Ninja configures again by itself when a CMakeLists.txt changes.
+$(BUILD)/build.ninja: CMakePresets.json | setup
+	cmake --preset default
+
+build: setup $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS) --target onced oncectl
+
+run: build
+	@mkdir -p '$(DATA_DIR)'
+	@echo
+	@echo 'Starting onced with its data in $(DATA_DIR). From another shell:'
+	@echo '  $(BUILD)/bin/oncectl reserve --namespace shop --key order-1 --fingerprint sha256:5f2c'
+	@echo 'Ctrl-C stops it.'
+	@echo
+	@exec $(BUILD)/bin/onced --data-dir '$(DATA_DIR)' $(ARGS)
+
+test: build
+	@cmake --build $(BUILD) -j $(JOBS)
+	@ctest --test-dir $(BUILD) -j $(JOBS) --output-on-failure --no-tests=error \
+	       --output-junit $(RESULTS)
+
+check:
+	@bash .ci/run $(CHECKS)
+
+format:
+	@deploy/dev/install-packages.sh check
+	@git ls-files -co --exclude-standard '*.cc' '*.h' | xargs clang-format-14 -i
+
+# The data stay: what a server acknowledged is not ours to delete.
+clean:
+	@if [ -d $(BUILD) ]; then find $(BUILD) -mindepth 1 -maxdepth 1 ! -name data -exec rm -rf {} +; fi
+	@rm -rf build-*
