@@ -1,25 +1,19 @@
 #include "server/base/clock.h"
 
-#include <algorithm>
 #include <ctime>
 
 #include "absl/time/clock.h"
+#include "server/base/believed_clock.h"
 
 namespace onced {
-namespace {
 
-absl::Duration Monotonic() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return absl::DurationFromTimespec(now);
+absl::Time SystemClock::Now() const { return FloorToMicros(absl::Now()); }
+
+TimeReading SystemTimeSource::Read() const {
+  timespec monotonic{};
+  clock_gettime(CLOCK_BOOTTIME, &monotonic);
+  return {SystemClock().Now(), absl::DurationFromTimespec(monotonic)};
 }
-
-}  // namespace
-
-SystemClock::SystemClock(absl::Time not_before)
-    : start_(std::max(absl::Now(), not_before)), started_at_(Monotonic()) {}
-
-absl::Time SystemClock::Now() const { return FloorToMicros(start_ + (Monotonic() - started_at_)); }
 
 absl::Time FloorToMicros(absl::Time time) { return absl::FromUnixMicros(absl::ToUnixMicros(time)); }
 

@@ -1,0 +1,132 @@
+#include "server/storage/rocksdb/watermark.h"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "rocksdb/env.h"
+#include "server/storage/codec/wire.h"
+#include "server/storage/rocksdb/rocks_status.h"
+
+namespace onced {
+namespace {
+
+constexpr char kFileName[] = "WATERMARK";
+constexpr char kMagic[] = "oncedwm1";
+constexpr std::size_t kMagicBytes = sizeof kMagic - 1;
+constexpr std::size_t kSlotBytes = kMagicBytes + 3 * sizeof(std::uint64_t) + sizeof(std::uint32_t);
+constexpr std::uint64_t kSlotStride = 4'096;  // Apart: one torn block can't hold both.
+constexpr std::uint64_t kSlots = 2;
+
+std::string PathIn(const std::string& directory) { return absl::StrCat(directory, "/", kFileName); }
+
+struct Slot {
+  std::uint64_t turn = 0;
+  WatermarkValue value;
+};
+
+std::string EncodeSlot(const Slot& slot) {
+  WireWriter out;
+  out.Fixed(kMagic, kMagicBytes);
+  out.Int(slot.turn);
+  out.Int(slot.value.sequence);
+  out.Int(slot.value.store);
+  return std::move(out).Seal();
+}
+
+std::optional<Slot> DecodeSlot(absl::string_view bytes) {
+  if (bytes.size() != kSlotBytes || !Unseal(bytes)) return std::nullopt;
+  WireReader in(bytes);
+  std::array<char, kMagicBytes> magic{};
+  in.Fixed(magic.data(), magic.size());
+  in.Require(std::memcmp(magic.data(), kMagic, kMagicBytes) == 0);
+  Slot slot;
+  slot.turn = in.Int<std::uint64_t>();
+  slot.value.sequence = in.Int<std::uint64_t>();
+  slot.value.store = in.Int<std::uint64_t>();
+  if (!in.ok()) return std::nullopt;
+  return slot;
+}
+
+// The slot that counts; nullopt if there is none that can be read.
+absl::StatusOr<std::optional<Slot>> ReadSlots(rocksdb::Env& env, const std::string& path) {
+  std::unique_ptr<rocksdb::RandomAccessFile> file;
+  rocksdb::Status status = env.NewRandomAccessFile(path, &file, rocksdb::EnvOptions());
+  if (!status.ok()) return FromRocks("reading the watermark", status);
+  std::optional<Slot> last;
+  for (std::uint64_t i = 0; i < kSlots; ++i) {
+    std::array<char, kSlotBytes> buffer{};
+    rocksdb::Slice bytes;
+    status = file->Read(i * kSlotStride, buffer.size(), &bytes, buffer.data());
+    if (!status.ok()) return FromRocks("reading the watermark", status);
+    const auto slot = DecodeSlot({bytes.data(), bytes.size()});
+    if (slot.has_value() && (!last.has_value() || slot->turn > last->turn)) last = slot;
+  }
+  return last;
+}
+
+absl::Status MakeFile(rocksdb::Env& env, const std::string& directory) {
+  std::unique_ptr<rocksdb::WritableFile> file;
+  rocksdb::Status status = env.NewWritableFile(PathIn(directory), &file, rocksdb::EnvOptions());
+  if (status.ok()) status = file->Append(std::string(kSlotStride + kSlotBytes, '\0'));
+  if (status.ok()) status = file->Fsync();
+  if (status.ok()) status = file->Close();
+  std::unique_ptr<rocksdb::Directory> entries;
+  if (status.ok()) status = env.NewDirectory(directory, &entries);
+  if (status.ok()) status = entries->Fsync();
+  return FromRocks("making the watermark", status);
+}
+
+}  // namespace
+
+std::uint64_t WatermarkStoreId(const StoreIdentity& identity) {
+  std::uint64_t id = 0;
+  std::memcpy(&id, identity.hash_seed.data(), sizeof id);
+  return id;
+}
+
+absl::StatusOr<std::optional<WatermarkValue>> Watermark::Read(rocksdb::Env& env,
+                                                              const std::string& directory) {
+  const std::string path = PathIn(directory);
+  const rocksdb::Status exists = env.FileExists(path);
+  if (exists.IsNotFound()) return std::nullopt;
+  const auto slot = ReadSlots(env, path);
+  if (!slot.ok()) return slot.status();
+  if (!slot->has_value()) {
+    return absl::DataLossError(absl::StrCat(kFileName, " is damaged: neither of its slots is whole"));
+  }
+  return (*slot)->value;
+}
+
+absl::StatusOr<std::unique_ptr<Watermark>> Watermark::Open(rocksdb::Env& env,
+                                                           const std::string& directory) {
+  const std::string path = PathIn(directory);
+  if (env.FileExists(path).IsNotFound()) {
+    const absl::Status made = MakeFile(env, directory);
+    if (!made.ok()) return made;
+  }
+  const auto last = ReadSlots(env, path);
+  if (!last.ok()) return last.status();
+  std::unique_ptr<rocksdb::RandomRWFile> file;
+  const rocksdb::Status status = env.NewRandomRWFile(path, &file, rocksdb::EnvOptions());
+  if (!status.ok()) return FromRocks("opening the watermark", status);
+  const std::uint64_t turn = last->has_value() ? (*last)->turn : 0;
+  return std::unique_ptr<Watermark>(new Watermark(std::move(file), turn));
+}
+
+Watermark::Watermark(std::unique_ptr<rocksdb::RandomRWFile> file, std::uint64_t turn)
+    : file_(std::move(file)), turn_(turn) {}
+
+Watermark::~Watermark() = default;
+
+absl::Status Watermark::Write(const WatermarkValue& value) {
+  const Slot slot{turn_ + 1, value};
+  rocksdb::Status status = file_->Write(slot.turn % kSlots * kSlotStride, EncodeSlot(slot));
+  if (status.ok()) status = file_->Fsync();
+  if (!status.ok()) return FromRocks("writing the watermark", status);
+  turn_ = slot.turn;
+  return absl::OkStatus();
+}
+
+}  // namespace onced

@@ -1,0 +1,62 @@
+#include "server/storage/rocksdb/watermark_keeper.h"
+
+#include <chrono>
+#include <utility>
+
+#include "rocksdb/db.h"
+#include "server/storage/rocksdb/rocks_status.h"
+
+namespace onced {
+
+WatermarkKeeper::WatermarkKeeper(rocksdb::DB& db, std::unique_ptr<Watermark> file,
+                                 std::uint64_t store, bool sync_log)
+    : db_(db),
+      store_(store),
+      sync_log_(sync_log),
+      file_(std::move(file)),
+      runner_([this] { Run(); }) {}
+
+WatermarkKeeper::~WatermarkKeeper() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.NotifyOne();
+  runner_.join();
+}
+
+void WatermarkKeeper::Touch() {
+  {
+    MutexLock lock(mutex_);
+    if (std::exchange(touched_, true)) return;
+  }
+  wake_.NotifyOne();
+}
+
+void WatermarkKeeper::Run() {
+  thread_.Adopt();
+  while (AwaitTouch()) {
+    if (failed()) continue;
+    if (!WriteNow().ok()) failed_.store(true);
+  }
+}
+
+bool WatermarkKeeper::AwaitTouch() {
+  MutexLock lock(mutex_);
+  while (!touched_ && !stopping_) wake_.Wait(mutex_);
+  // Lets more writes come, unless it is time to go. May be shorter: harmless.
+  if (!stopping_) wake_.WaitFor(mutex_, absl::ToChronoNanoseconds(kLag));
+  return std::exchange(touched_, false);
+}
+
+// 1. look how far the store is, 2. make sure that this is durable, 3. say so.
+absl::Status WatermarkKeeper::WriteNow() {
+  const std::uint64_t sequence = db_.GetLatestSequenceNumber();
+  if (sync_log_) {
+    const absl::Status synced = FromRocks("syncing the log", db_.SyncWAL());
+    if (!synced.ok()) return synced;
+  }
+  return file_->Write({sequence, store_});
+}
+
+}  // namespace onced
