@@ -3,11 +3,14 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "rocksdb/env.h"
+#include "server/base/mutex.h"
 
 namespace onced {
 
@@ -26,6 +29,15 @@ class FailingEnv final : public rocksdb::EnvWrapper {
     return made;
   }
 
+  bool SyncedBy(std::thread::id thread) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    return synced_by_.contains(thread);
+  }
+  void ForgetWhoSynced() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    synced_by_.clear();
+  }
+
   // Of logs.
   std::atomic<int> syncs = 0;
   std::atomic<int> appends = 0;
@@ -33,6 +45,15 @@ class FailingEnv final : public rocksdb::EnvWrapper {
   std::atomic<bool> fail_appends = false;
 
  private:
+  void CountSync() ABSL_LOCKS_EXCLUDED(mutex_) {
+    ++syncs;
+    MutexLock lock(mutex_);
+    synced_by_.insert(std::this_thread::get_id());
+  }
+
+  Mutex mutex_;
+  std::set<std::thread::id> synced_by_ ABSL_GUARDED_BY(mutex_);
+
   class Log final : public rocksdb::WritableFileWrapper {
    public:
     Log(std::unique_ptr<rocksdb::WritableFile> file, FailingEnv& env)
@@ -49,7 +70,7 @@ class FailingEnv final : public rocksdb::EnvWrapper {
       return WritableFileWrapper::Append(data, info);
     }
     rocksdb::Status Sync() override {
-      ++env_.syncs;
+      env_.CountSync();
       if (env_.fail_syncs) return rocksdb::Status::IOError("fake: bad sector");
       return WritableFileWrapper::Sync();
     }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/write_batch.h"
+#include "server/base/believed_clock.h"
 #include "server/storage/rocksdb/data_directory.h"
 #include "server/storage/rocksdb/rocks_options.h"
 #include "server/storage/rocksdb/rocks_status.h"
@@ -44,6 +45,7 @@ class Opener {
   absl::StatusOr<std::unique_ptr<RocksDatabase>> Open() {
     absl::Status status = PrepareDirectory(options_.data_dir);
     if (status.ok()) status = FindFamilies();
+    if (status.ok()) status = CheckNothingIsMissing();
     if (status.ok()) status = OpenFamilies();
     if (!status.ok()) return status;
     absl::StatusOr<std::optional<StoreMeta>> meta = ReadStoredMeta();
@@ -95,6 +97,83 @@ class Opener {
         absl::StrCat(where_, ": holds a RocksDB that is not a store of onced: name another one"));
   }
 
+  // ---- Whether all that was durable is there ----
+
+  // Looks without a change to any file, so that a refusal leaves all of the
+  // evidence: RocksDB would take a shorter log for the whole one, and go on.
+  absl::Status CheckNothingIsMissing() {
+    const auto mark = Watermark::Read(*db_options_.env, options_.data_dir);
+    if (!mark.ok()) return Damaged(mark.status().message());
+    mark_ = *mark;
+    if (!HoldsDatabase(options_.data_dir)) return absl::OkStatus();
+    rocksdb::FileLock* lock = nullptr;  // Or we'd look while another process writes.
+    const std::string lock_path = absl::StrCat(options_.data_dir, "/LOCK");
+    const rocksdb::Status locked = db_options_.env->LockFile(lock_path, &lock);
+    if (!locked.ok()) return FromRocksOpen(options_.data_dir, locked);
+    const absl::Status checked = CheckLog();
+    const rocksdb::Status unlocked = db_options_.env->UnlockFile(lock);
+    if (!checked.ok()) return checked;
+    return unlocked.ok() ? absl::OkStatus() : FromRocksOpen(options_.data_dir, unlocked);
+  }
+
+  // What can be seen of a store that is not changed by it.
+  struct Sight {
+    std::uint64_t last_sequence = 0;
+    std::optional<StoreIdentity> identity;
+  };
+
+  // A damaged log opens only up to the damage, and only if all that is known to
+  // have been durable lies before it: that is a crash's tail.
+  absl::Status CheckLog() {
+    absl::StatusOr<Sight> sight = Look();
+    if (absl::IsDataLoss(sight.status()) && mark_.has_value()) {
+      const absl::Status damage = sight.status();
+      db_options_.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+      sight = Look();
+      if (!sight.ok() || sight->last_sequence < mark_->sequence) return damage;
+    }
+    return sight.ok() ? CheckSight(*sight) : sight.status();
+  }
+
+  absl::Status CheckSight(const Sight& sight) const {
+    if (mark_.has_value() && sight.last_sequence < mark_->sequence) {
+      return Damaged(absl::StrCat("writes up to number ", mark_->sequence,
+                                  " were durable, but only those up to ", sight.last_sequence,
+                                  " are there"));
+    }
+    if (!sight.identity.has_value()) return absl::OkStatus();  // Half made.
+    if (!mark_.has_value()) return Damaged("the file WATERMARK is missing");
+    if (mark_->store != WatermarkStoreId(*sight.identity)) {
+      return Damaged("the file WATERMARK belongs to another store");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Sight> Look() {
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    rocksdb::DB* opened = nullptr;
+    const rocksdb::Status status = rocksdb::DB::OpenForReadOnly(db_options_, options_.data_dir,
+                                                                Descriptors(), &handles, &opened);
+    if (!status.ok()) return FromRocksOpen(options_.data_dir, status);
+    const std::unique_ptr<rocksdb::DB> db(opened);
+    const std::vector<Family> freed(handles.begin(), handles.end());
+    Sight sight{.last_sequence = db->GetLatestSequenceNumber()};
+    std::string bytes;
+    const rocksdb::Status read =
+        db->Get({}, rocksdb::Slice(kIdentityKey.data(), kIdentityKey.size()), &bytes);
+    if (read.IsNotFound()) return sight;
+    if (!read.ok()) return Here(FromRocks("reading what the store knows of itself", read));
+    const absl::StatusOr<StoreIdentity> identity = DecodeIdentity(bytes);
+    if (!identity.ok()) return Here(identity.status());
+    sight.identity = *identity;
+    return sight;
+  }
+
+  absl::Status Damaged(absl::string_view what) const {
+    return absl::DataLossError(absl::StrCat(
+        where_, ": damaged: ", what, ": put back the files that are missing, or restore a backup"));
+  }
+
   // ---- Opening ----
 
   // Stored, or to be made.
@@ -109,9 +188,14 @@ class Opener {
                              has_records ? &database_->filter : nullptr);
   }
 
-  absl::Status OpenFamilies() {
+  std::vector<rocksdb::ColumnFamilyDescriptor> Descriptors() {
     std::vector<rocksdb::ColumnFamilyDescriptor> wanted;
     for (const std::string& name : names_) wanted.emplace_back(name, FamilyOptions(name));
+    return wanted;
+  }
+
+  absl::Status OpenFamilies() {
+    const std::vector<rocksdb::ColumnFamilyDescriptor> wanted = Descriptors();
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
     rocksdb::DB* db = nullptr;
     const rocksdb::Status status =
@@ -153,8 +237,10 @@ class Opener {
           absl::StrCat(where_, ": damaged: the ", database_->meta.identity.shards,
                        " shards that it was made with are not the ones that are there"));
     }
-    Resume(options_.wall_now, options_.restart_grace, database_->meta);
-    return WriteMeta(EncodeResumed(database_->meta));
+    Resume(BelievedAtStart(options_.wall_now, database_->meta.clock_mark, options_.max_downtime),
+           options_.restart_grace, database_->meta);
+    const absl::Status opened = OpenWatermark();
+    return opened.ok() ? WriteMeta(EncodeResumed(database_->meta)) : opened;
   }
 
   // Moves the handles of all shards in their order to the database.
@@ -178,7 +264,19 @@ class Opener {
     if (status.ok()) status = SyncEntries(options_.data_dir);
     if (!status.ok()) return status;
     database_->meta = NewMeta(shards, options_.random, options_.wall_now);
-    return WriteMeta(EncodeMeta(database_->meta));
+    // Before the identity, since a store that has one must have a watermark.
+    status = OpenWatermark();
+    if (status.ok()) {
+      status = database_->watermark->Write({0, WatermarkStoreId(database_->meta.identity)});
+    }
+    return status.ok() ? WriteMeta(EncodeMeta(database_->meta)) : Here(status);
+  }
+
+  absl::Status OpenWatermark() {
+    auto watermark = Watermark::Open(*db_options_.env, options_.data_dir);
+    if (!watermark.ok()) return Here(watermark.status());
+    database_->watermark = *std::move(watermark);
+    return absl::OkStatus();
   }
 
   absl::Status DropHalfMade() {
@@ -231,6 +329,7 @@ class Opener {
   const std::shared_ptr<rocksdb::Cache> cache_;  // Shared with RocksDB, whose types ask for it.
   rocksdb::DBOptions db_options_;
   std::vector<std::string> names_;  // Of the column families that are there.
+  std::optional<WatermarkValue> mark_;
   std::unique_ptr<RocksDatabase> database_;
   std::map<std::string, Family> families_;  // Not yet moved to `database_`. Gone before it.
 };

@@ -9,6 +9,7 @@
 #include "server/storage/codec/store_meta.h"
 #include "server/storage/rocksdb/reclaim_filter.h"
 #include "server/storage/rocksdb/rocks_store.h"
+#include "server/storage/rocksdb/watermark.h"
 
 namespace onced {
 
@@ -22,6 +23,7 @@ struct RocksDatabase {
   std::unique_ptr<rocksdb::DB> db;
   Family meta_family;
   std::vector<Family> shard_families;
+  std::unique_ptr<Watermark> watermark;
   StoreMeta meta;  // As it was when opening had ended.
 };
 

@@ -10,6 +10,7 @@
 #include "server/storage/codec/wire.h"
 #include "server/storage/rocksdb/rocks_database.h"
 #include "server/storage/rocksdb/rocks_status.h"
+#include "server/storage/rocksdb/watermark_keeper.h"
 
 namespace onced {
 namespace {
@@ -50,13 +51,11 @@ RocksStore::RocksStore(const Options& options, std::unique_ptr<RocksDatabase> da
       outage_(database->meta.outage),
       database_(std::move(database)),
       fences_(database_->meta.fences),
+      watermark_(std::make_unique<WatermarkKeeper>(*database_->db, std::move(database_->watermark),
+                                                   WatermarkStoreId(identity_), !sync_)),
       clock_mark_us_(StoredTime(database_->meta.clock_mark)) {}
 
-RocksStore::~RocksStore() {
-  // Ignored: what was promised is kept already, and a store whose write failed
-  // must not touch its log again.
-  if (!sync_ && !failed_.load()) database_->db->SyncWAL().PermitUncheckedError();
-}
+RocksStore::~RocksStore() = default;
 
 // 1. read, 2. decide, 3. write and sync, 4. tell: never 4 before 3.
 void RocksStore::Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) {
@@ -130,13 +129,17 @@ absl::Status RocksStore::RaiseClockMark(absl::Time mark) {
 }
 
 absl::Status RocksStore::FailedEarlier() const {
-  if (!failed_.load()) return absl::OkStatus();
+  if (!failed_.load() && !watermark_->failed()) return absl::OkStatus();
   return absl::UnavailableError("an earlier write to the store failed: it must be opened anew");
 }
 
 absl::Status RocksStore::Wrote(absl::Status status) {
-  if (status.ok()) return status;
+  if (status.ok()) {
+    watermark_->Touch();
+    return status;
+  }
   failed_.store(true);
+  watermark_->GiveUp();
   // Damage found while writing is no verdict on any key: the outcome is unknown.
   return absl::UnavailableError(status.message());
 }

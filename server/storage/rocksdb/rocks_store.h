@@ -25,6 +25,7 @@ class Env;
 namespace onced {
 
 struct RocksDatabase;
+class WatermarkKeeper;
 
 // Operation: one RocksDB in a directory of its own, with a column family for
 //            each shard ("shard-0007") and what the store knows of itself in
@@ -39,7 +40,8 @@ struct RocksDatabase;
 // Promise:   OK from `durable` means that the changes survive the loss of power
 //            (kFsync) or of the process (kProcess). After a failed write, whose
 //            outcome nobody knows, nothing is read, written or tried again: all
-//            that follows is UNAVAILABLE until the store is opened anew.
+//            that follows is UNAVAILABLE until the store is opened anew. A store
+//            from which a durable write is missing does not open (Watermark).
 // Limits:    its caches and write buffers stay within half of the memory
 //            budget, so that the other half is left for the rest of the server.
 class RocksStore final : public Store {
@@ -59,7 +61,10 @@ class RocksStore final : public Store {
     // More than the second by which the clock mark runs ahead of the clock.
     absl::Duration reclaim_grace = absl::Hours(1);
     absl::Time wall_now;  // The wall clock, at opening: it ends the outage.
-    Random& random;       // Of a new store's seed and epoch.
+    // Unless it is further ahead of the clock mark than this, or behind it: then
+    // time goes on from the mark.
+    absl::Duration max_downtime = absl::InfiniteDuration();
+    Random& random;  // Of a new store's seed and epoch.
     // The file system beneath, for tests that make it fail; nullptr: the
     // machine's own. Outlives the store.
     rocksdb::Env* env = nullptr;
@@ -105,6 +110,8 @@ class RocksStore final : public Store {
 
   // Of each shard, read and written by whoever runs that shard's units.
   std::vector<Fence> fences_;
+
+  std::unique_ptr<WatermarkKeeper> watermark_;
 
   Mutex clock_mutex_;  // Held while the mark is written, so that it only grows.
   std::atomic<std::int64_t> clock_mark_us_;

@@ -94,7 +94,8 @@ absl::StatusOr<std::optional<WatermarkValue>> Watermark::Read(rocksdb::Env& env,
   const auto slot = ReadSlots(env, path);
   if (!slot.ok()) return slot.status();
   if (!slot->has_value()) {
-    return absl::DataLossError(absl::StrCat(kFileName, " is damaged: neither of its slots is whole"));
+    return absl::DataLossError(
+        absl::StrCat(kFileName, " is damaged: neither of its slots is whole"));
   }
   return (*slot)->value;
 }

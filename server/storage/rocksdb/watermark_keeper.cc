@@ -10,11 +10,9 @@ namespace onced {
 
 WatermarkKeeper::WatermarkKeeper(rocksdb::DB& db, std::unique_ptr<Watermark> file,
                                  std::uint64_t store, bool sync_log)
-    : db_(db),
-      store_(store),
-      sync_log_(sync_log),
-      file_(std::move(file)),
-      runner_([this] { Run(); }) {}
+    : db_(db), store_(store), sync_log_(sync_log), file_(std::move(file)), runner_([this] {
+        Run();
+      }) {}
 
 WatermarkKeeper::~WatermarkKeeper() {
   {
