@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/believed_clock.h"
 #include "server/base/clock.h"
 #include "server/base/random.h"
 #include "server/config/config.h"
@@ -74,18 +75,31 @@ LogLevel LevelOf(Config::LogLevel level) {
 
 absl::StatusOr<std::unique_ptr<RocksStore>> OpenStore(const Config& config, absl::Time wall_now) {
   SystemRandom random;
-  return RocksStore::Open({.data_dir = config.data_dir,
-                           .shards = config.shards,
-                           .durability = config.durability == Config::Durability::kFsync
-                                             ? RocksStore::Durability::kFsync
-                                             : RocksStore::Durability::kProcess,
-                           .memory_budget_bytes = config.memory_budget_bytes,
-                           .restart_grace = config.restart_grace,
-                           .wall_now = wall_now,
-                           .random = random});
+  return RocksStore::Open(
+      {.data_dir = config.data_dir,
+       .shards = config.shards,
+       .durability = config.durability == Config::Durability::kFsync
+                         ? RocksStore::Durability::kFsync
+                         : RocksStore::Durability::kProcess,
+       .memory_budget_bytes = config.memory_budget_bytes,
+       .restart_grace = config.restart_grace,
+       .wall_now = wall_now,
+       .max_downtime = config.accept_clock ? absl::InfiniteDuration() : config.max_downtime,
+       .random = random});
 }
 
-void AddGauges(PrometheusTelemetry& telemetry, const ShardSet& shards, const Store& store) {
+void LogStep(Log& log, absl::Duration step) {
+  if (step == absl::ZeroDuration()) {
+    log.Info("clock_followed_again");
+  } else {
+    log.Warn(
+        "clock_step_not_believed",
+        {{"step", step}, {"way_out", "set the clock right, or restart with --accept-clock yes"}});
+  }
+}
+
+void AddGauges(PrometheusTelemetry& telemetry, const ShardSet& shards, const Store& store,
+               const BelievedClock& clock) {
   for (std::size_t i = 0; i < shards.executor_count(); ++i) {
     telemetry.AddGauge(kQueueDepthGauge, {{"executor", absl::StrCat(i)}},
                        [&shards, i] { return static_cast<double>(shards.queue_depth(i)); });
@@ -93,6 +107,7 @@ void AddGauges(PrometheusTelemetry& telemetry, const ShardSet& shards, const Sto
   telemetry.AddGauge(kWaitersGauge, {}, [&] { return static_cast<double>(shards.waiters()); });
   telemetry.AddGauge(kStoredKeysGauge, {},
                      [&] { return static_cast<double>(store.EstimateKeys()); });
+  telemetry.AddGauge(kClockStepGauge, {}, [&] { return absl::ToDoubleSeconds(clock.Step()); });
 }
 
 int Serve(const Config& config) {
@@ -109,7 +124,13 @@ int Serve(const Config& config) {
   std::atomic<bool> store_failed{false};
   auto disk = OpenStore(config, wall.Now());
   if (!disk.ok()) return Fail(disk.status());
-  const SystemClock clock((*disk)->clock_mark());
+  const SystemTimeSource time_source;
+  const BelievedClock clock(time_source,
+                            {.tolerance = config.clock_tolerance,
+                             .max_downtime = config.max_downtime,
+                             .accept_at_start = config.accept_clock,
+                             .last_believed = (*disk)->clock_mark(),
+                             .on_step = [&](absl::Duration step) { LogStep(log, step); }});
   MeteredStore store(**disk, clock, telemetry, [&] {
     // Nobody knows what is on the disk: the process ends, and opens it anew.
     if (!store_failed.exchange(true)) kill(getpid(), SIGTERM);
@@ -119,7 +140,7 @@ int Serve(const Config& config) {
       {.executors = ExecutorCount(config.executors, AvailableCores(), shard_count),
        .limits = {.queue_max = config.queue_max, .settle_queue_max = config.settle_queue_max}},
       store, clock, telemetry);
-  AddGauges(telemetry, shards, store);
+  AddGauges(telemetry, shards, store, clock);
   IdempotencyService service(shards, policies, telemetry);
   const auto live = [&] {
     return store_failed ? absl::UnavailableError("the store has failed") : absl::OkStatus();

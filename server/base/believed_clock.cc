@@ -10,6 +10,7 @@ namespace {
 // While time is ahead of a wall clock that is followed, it passes at nine
 // tenths of its speed, until they agree: it can't go back.
 constexpr int kSlowdown = 10;
+constexpr int kTolerancesBack = 10;
 
 }  // namespace
 
@@ -73,7 +74,7 @@ void BelievedClock::Advance(const TimeReading& reading) const {
   const absl::Duration off = reading.wall + accepted_lead_ - (now_ + passed);
   read_at_ = std::max(read_at_, reading.monotonic);
   now_ += passed;
-  if (absl::AbsDuration(off) > options_.tolerance) {
+  if (off > options_.tolerance || off < -kTolerancesBack * options_.tolerance) {
     step_ = off;
     return;
   }

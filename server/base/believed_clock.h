@@ -44,7 +44,11 @@ absl::Time BelievedAtStart(absl::Time wall, absl::Time last, absl::Duration max_
 class BelievedClock final : public Clock {
  public:
   struct Options {
-    // Larger than what a time daemon corrects by a step in its normal course.
+    // How far the wall clock may be stepped ahead and still be followed; larger
+    // than what a time daemon corrects by a step in its normal course. Ten times
+    // as far back, since nothing can expire by that: time passes more slowly
+    // until they agree. Every start after a crash is ahead by up to a second,
+    // for it resumes at the durable mark.
     absl::Duration tolerance = absl::Seconds(1);
     // At the start, a wall clock that is further ahead than this of the time
     // last believed is not believed.

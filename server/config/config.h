@@ -48,6 +48,9 @@ struct Config {
   std::size_t settle_queue_max = 10'000;  // Of an executor: Commit, Extend, Release.
   absl::Duration restart_grace = absl::Seconds(15);
   absl::Duration shutdown_grace = absl::Seconds(10);
+  absl::Duration max_downtime = absl::Hours(24 * 7);
+  absl::Duration clock_tolerance = absl::Seconds(1);
+  bool accept_clock = false;
   std::uint64_t memory_budget_bytes = std::uint64_t{512} << 20;
   LogLevel log_level = LogLevel::kInfo;
 

@@ -15,9 +15,11 @@ constexpr std::uint32_t kShardsMax = 256;
 constexpr std::uint64_t kQueueMax = 1'000'000;
 constexpr std::uint64_t kWaitersMax = 1'000'000;
 constexpr absl::Duration kGraceMax = absl::Hours(1);
+constexpr absl::Duration kDowntimeMax = absl::Hours(24 * 3650);
 constexpr std::uint64_t kMemoryMin = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMemoryMax = std::uint64_t{1024} << 30;
 
+constexpr absl::string_view kNoYes[] = {"no", "yes"};
 constexpr absl::string_view kDurabilities[] = {"fsync", "process"};
 constexpr absl::string_view kLogLevels[] = {"debug", "info", "warn", "error"};
 constexpr absl::string_view kOnLapses[] = {"REGRANT", "HOLD"};
@@ -71,6 +73,22 @@ constexpr Setting kSettings[] = {
     {"shutdown_grace", "DURATION", "10s", "How long calls may take to end after SIGTERM, 0s to 1h.",
      [](absl::string_view text, Config& c) {
        return Store(ParseDuration(text, absl::ZeroDuration(), kGraceMax), c.shutdown_grace);
+     }},
+    {"max_downtime", "DURATION", "7d",
+     "How far ahead the wall clock may be at the start, 1m to 3650d; further, it is not believed.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseDuration(text, absl::Minutes(1), kDowntimeMax), c.max_downtime);
+     }},
+    {"clock_tolerance", "DURATION", "1s",
+     "By how much the wall clock may be stepped and still be followed, 10ms to 1m.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseDuration(text, absl::Milliseconds(10), absl::Minutes(1)),
+                    c.clock_tolerance);
+     }},
+    {"accept_clock", "no|yes", "no",
+     "Believe the wall clock as it is at this start, whatever it was before.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseWord(text, kNoYes), c.accept_clock);
      }},
     {"memory_budget", "BYTES", "512MiB",
      "Memory for the store's caches and buffers, 64MiB to 1024GiB.",

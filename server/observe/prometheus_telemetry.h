@@ -39,7 +39,11 @@ inline constexpr GaugeFamily kWaitersGauge{"idempotency_waiters",
 inline constexpr GaugeFamily kStoredKeysGauge{
     "idempotency_stored_keys",
     "Keys in the store, estimated; expired ones count until their space is reclaimed."};
-inline constexpr GaugeFamily kGaugeFamilies[] = {kQueueDepthGauge, kWaitersGauge, kStoredKeysGauge};
+inline constexpr GaugeFamily kClockStepGauge{
+    "idempotency_clock_step_seconds",
+    "How far the wall clock is ahead of the time that is believed; 0 while it is followed."};
+inline constexpr GaugeFamily kGaugeFamilies[] = {kQueueDepthGauge, kWaitersGauge, kStoredKeysGauge,
+                                                 kClockStepGauge};
 
 // Threads:  all functions from any thread. The Telemetry functions take no lock
 //           but a histogram's own, and allocate nothing.

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-#include <vector>
-
 #include "absl/time/clock.h"
 
 namespace onced {
@@ -22,46 +19,9 @@ TEST(SystemClock, StartsAtTheTimeOfDay) {
   EXPECT_LT(now, before + absl::Hours(1));  // However slow this machine is.
 }
 
-TEST(SystemClock, NeverStartsBeforeWhatItWasTold) {
-  const absl::Time future = FloorToMicros(absl::Now()) + absl::Hours(24 * 365);
-  const SystemClock clock(future);
-  EXPECT_GE(clock.Now(), future);
-  EXPECT_LT(clock.Now(), future + absl::Hours(1));
-}
-
-TEST(SystemClock, IsNotHeldBackByATimeThatHasPassed) {
-  const absl::Time before = FloorToMicros(absl::Now());
-  const SystemClock clock(before - absl::Hours(24 * 365));
-  EXPECT_GE(clock.Now(), before);
-}
-
-TEST(SystemClock, GoesForwardInWholeMicroseconds) {
-  // A start between two microseconds must not show either.
-  const SystemClock clock(absl::Now() + absl::Hours(1) + absl::Nanoseconds(300));
-  absl::Time last = clock.Now();
-  const absl::Time first = last;
-  while (last < first + absl::Milliseconds(2)) {
-    const absl::Time now = clock.Now();
-    ASSERT_GE(now, last);
-    ASSERT_TRUE(IsWholeMicros(now)) << now;
-    last = now;
-  }
-}
-
-TEST(SystemClock, IsReadByManyThreads) {
+TEST(SystemClock, TellsWholeMicroseconds) {
   const SystemClock clock;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&clock] {
-      absl::Time last = clock.Now();
-      for (int n = 0; n < 10'000; ++n) {
-        const absl::Time now = clock.Now();
-        EXPECT_GE(now, last);
-        last = now;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(IsWholeMicros(clock.Now()));
 }
 
 TEST(FloorToMicros, DropsWhatIsBelowAMicrosecond) {
