@@ -171,6 +171,18 @@ void ReadFile(const std::vector<Given>& values, FileReader read_file, Config& co
   ApplyFile(file->value, *text, config, errors);
 }
 
+// A reservation must outlive the grace that a restart may give it: else its key
+// could be ABSENT, and after a crash be PENDING again.
+void CheckOutlivesGrace(absl::string_view name, const Policy& policy, const Config& config,
+                        ConfigErrors& errors) {
+  const absl::Duration min = config.restart_grace + absl::Seconds(1);
+  if (policy.lapsed_retention >= min) return;
+  errors.Add(absl::StrCat(name, ".lapsed_retention"), "",
+             absl::FormatDuration(policy.lapsed_retention),
+             absl::StrCat("must be at least ", absl::FormatDuration(min),
+                          ", one second more than restart_grace"));
+}
+
 // What no setting can say by itself.
 void CheckWhole(const Config& config, ConfigErrors& errors) {
   if (config.data_dir.empty() && !errors.Mentions("data_dir")) {
@@ -178,6 +190,12 @@ void CheckWhole(const Config& config, ConfigErrors& errors) {
   }
   if (config.listen == config.http_listen && config.listen.port != 0) {
     errors.Add("http_listen", "", ToText(config.http_listen), "must differ from listen");
+  }
+  if (config.unlisted_policy.has_value()) {
+    CheckOutlivesGrace("default_policy", *config.unlisted_policy, config, errors);
+  }
+  for (const auto& [name, policy] : config.namespaces) {
+    CheckOutlivesGrace(absl::StrCat("namespaces.", name), policy, config, errors);
   }
 }
 

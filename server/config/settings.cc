@@ -137,7 +137,9 @@ constexpr PolicySetting kPolicySettings[] = {
      "What becomes of a reservation whose lease ran out: the next caller takes over (REGRANT), or "
      "nobody does until a late commit or an operator settles it (HOLD).",
      [](absl::string_view text, Policy& p) { return Store(ParseOnLapse(text), p.on_lapse); }},
-    {"lapsed_retention", "24h", "How long a lapsed reservation is kept under REGRANT, 0s to 400d.",
+    {"lapsed_retention", "24h",
+     "How long a lapsed reservation is kept under REGRANT, a second more than restart_grace to "
+     "400d.",
      [](absl::string_view text, Policy& p) {
        return Store(ParseDuration(text, absl::ZeroDuration(), limits::kRetentionMax),
                     p.lapsed_retention);

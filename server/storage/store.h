@@ -41,7 +41,7 @@ class Store {
   // Calls `body` exactly once, on the calling thread, before it returns; then
   // `durable` exactly once, on any thread, perhaps after it returned. `work` is
   // kept alive until then. Records that can't be read are marked so in `work`.
-  // A unit that changes nothing is durable at once.
+  // A unit that changes nothing is durable once everything that it read is.
   virtual void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) = 0;
 
   // Constant after opening.

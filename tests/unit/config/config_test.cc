@@ -323,6 +323,17 @@ INSTANTIATE_TEST_SUITE_P(
                  "default_policy): set wait.max too"}),
     [](const auto& row) { return std::string(row.param.name); });
 
+TEST(LoadConfig, KeepsLapsedReservationsLongerThanARestartsGrace) {
+  const auto at = [](const std::string& retention) {
+    return WithFile(absl::StrCat(
+        "restart_grace: 20s\nnamespaces: {pay: {lapsed_retention: ", retention, "}}\n"));
+  };
+  EXPECT_EQ(Loaded(at("21s")).namespaces.at("pay").lapsed_retention, absl::Seconds(21));
+  EXPECT_THAT(Errors(at("20.999s")),
+              testing::ElementsAre("namespaces.pay.lapsed_retention: \"20.999s\": must be at least "
+                                   "21s, one second more than restart_grace"));
+}
+
 TEST(LoadConfig, InheritsPolicies) {
   const Config config =
       Loaded(WithFile("default_policy:\n"
