@@ -1,10 +1,12 @@
 // The error table of section 5 of the contract: every row that a caller can
 // bring about, with all that it carries.
+#include <memory>
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/integration/api.h"
+#include "tests/integration/async_reserve.h"
 #include "tests/integration/raw_call.h"
 #include "tests/integration/server_process.h"
 
@@ -261,6 +263,37 @@ TEST_F(Errors, BytesThatAreNoMessageAreRefused) {
 TEST_F(Errors, UnknownFieldsAreIgnored) {
   const std::string request = Field(1, "tests") + Field(2, "k") + Field(15, "\xff");
   EXPECT_TRUE(RawCall(api_.channel(), MethodOfApi("Reserve"), request).status.ok());
+}
+
+// ---- RESOURCE_EXHAUSTED ----
+
+TEST(ErrorsOfAFullQueue, ACallIsRefusedWholly) {
+  ServerProcess server({.flags = {"--executors", "1", "--queue-max", "1"}});
+  Api api(server.Connect());
+  const v1::Reservation held = api.Grant("held");
+  int next = 0;
+  std::string refused;
+  Await("a full queue", [&] {
+    AsyncReserves reserves;
+    const int first = next;
+    for (; next < first + 100; ++next) {
+      reserves.push_back(
+          std::make_unique<AsyncReserve>(api, ReserveOf("k" + std::to_string(next))));
+    }
+    // What settles a grant has room of its own.
+    api.Extend("held", held.token(), absl::Minutes(1));
+    for (int i = 0; i < 100; ++i) {
+      if (reserves[i]->Get().ok()) continue;
+      refused = "k" + std::to_string(first + i);
+      const Error error = reserves[i]->Get().error();
+      EXPECT_EQ(error.code, grpc::RESOURCE_EXHAUSTED);
+      EXPECT_EQ(error.reason, "QUEUE_FULL");
+      EXPECT_EQ(error.domain, "onced");
+      EXPECT_GT(error.retry_delay.value_or(absl::ZeroDuration()), absl::ZeroDuration());
+    }
+    return !refused.empty();
+  });
+  EXPECT_EQ(api.Inspect(refused).state(), v1::STATE_ABSENT) << "nothing was done";
 }
 
 // ---- From the transport: without our ErrorInfo ----
