@@ -59,6 +59,13 @@ int WaitForStopSignal(const sigset_t& signals) {
   return received;
 }
 
+// Returns after `window`, or at once if somebody is in a hurry.
+void WaitForSecondSignal(const sigset_t& signals, absl::Duration window) {
+  const timespec timeout = absl::ToTimespec(window);
+  // Ignored: which of the two it was makes no difference.
+  (void)sigtimedwait(&signals, nullptr, &timeout);
+}
+
 LogLevel LevelOf(Config::LogLevel level) {
   switch (level) {
     case Config::LogLevel::kDebug:
@@ -83,6 +90,7 @@ absl::StatusOr<std::unique_ptr<RocksStore>> OpenStore(const Config& config, absl
                          : RocksStore::Durability::kProcess,
        .memory_budget_bytes = config.memory_budget_bytes,
        .restart_grace = config.restart_grace,
+       .disk_floor_bytes = config.disk_floor_bytes,
        .wall_now = wall_now,
        .max_downtime = config.accept_clock ? absl::InfiniteDuration() : config.max_downtime,
        .random = random});
@@ -98,7 +106,7 @@ void LogStep(Log& log, absl::Duration step) {
   }
 }
 
-void AddGauges(PrometheusTelemetry& telemetry, const ShardSet& shards, const Store& store,
+void AddGauges(PrometheusTelemetry& telemetry, const ShardSet& shards, const RocksStore& store,
                const BelievedClock& clock) {
   for (std::size_t i = 0; i < shards.executor_count(); ++i) {
     telemetry.AddGauge(kQueueDepthGauge, {{"executor", absl::StrCat(i)}},
@@ -107,6 +115,8 @@ void AddGauges(PrometheusTelemetry& telemetry, const ShardSet& shards, const Sto
   telemetry.AddGauge(kWaitersGauge, {}, [&] { return static_cast<double>(shards.waiters()); });
   telemetry.AddGauge(kStoredKeysGauge, {},
                      [&] { return static_cast<double>(store.EstimateKeys()); });
+  telemetry.AddGauge(kDiskFreeGauge, {}, [&] { return static_cast<double>(store.FreeBytes()); });
+  telemetry.AddGauge(kDiskLowGauge, {}, [&] { return store.LowOnSpace() ? 1.0 : 0.0; });
   telemetry.AddGauge(kClockStepGauge, {}, [&] { return absl::ToDoubleSeconds(clock.Step()); });
 }
 
@@ -140,7 +150,7 @@ int Serve(const Config& config) {
       {.executors = ExecutorCount(config.executors, AvailableCores(), shard_count),
        .limits = {.queue_max = config.queue_max, .settle_queue_max = config.settle_queue_max}},
       store, clock, telemetry);
-  AddGauges(telemetry, shards, store, clock);
+  AddGauges(telemetry, shards, **disk, clock);
   IdempotencyService service(shards, policies, telemetry);
   const auto live = [&] {
     return store_failed ? absl::UnavailableError("the store has failed") : absl::OkStatus();
@@ -149,11 +159,14 @@ int Serve(const Config& config) {
     return serving ? live() : absl::UnavailableError("starting or draining");
   };
   // After what its gauges ask, so that it goes before that.
-  auto http = HttpServer::Open({.host = config.http_listen.host,
-                                .port = config.http_listen.port,
-                                .metrics = [&] { return telemetry.Scrape(); },
-                                .live = live,
-                                .ready = ready});
+  auto http = HttpServer::Open(
+      {.host = config.http_listen.host,
+       .port = config.http_listen.port,
+       .metrics = [&] { return telemetry.Scrape(); },
+       .live = live,
+       .ready = ready,
+       .warning =
+           [&] { return store.LowOnSpace() ? "disk nearly full: nothing new is granted" : ""; }});
   if (!http.ok()) return Fail(http.status());
   auto server = GrpcServer::Listen(ToText(config.listen), service);
   if (!server.ok()) return Fail(server.status());
@@ -170,14 +183,17 @@ int Serve(const Config& config) {
                        {"version", ONCED_VERSION}});
 
   // 1. Say so, and grant nothing any more; parked calls are answered.
-  // 2. Take no new calls; those in flight end, and are durable when answered.
-  // 3. Executors finish their queues, the store closes: the destructors.
+  // 2. For a while, whoever holds a key can still settle it.
+  // 3. Take no new calls; those in flight end, and are durable when answered.
+  // 4. Executors finish their queues, the store closes: the destructors.
   const int received = WaitForStopSignal(stop_signals);
   log.Info("draining", {{"signal", received}, {"store_failed", store_failed.load()}});
-  alarm(static_cast<unsigned>(absl::ToInt64Seconds(config.shutdown_grace)) + kWatchdogSeconds);
+  const absl::Duration bound = config.drain_window + config.shutdown_grace;
+  alarm(static_cast<unsigned>(absl::ToInt64Seconds(bound)) + kWatchdogSeconds);
   serving = false;
   (*server)->StopServing();
   shards.StartDraining();
+  if (!store_failed) WaitForSecondSignal(stop_signals, config.drain_window);
   (*server)->Shutdown(config.shutdown_grace);
   log.Info("stopped", {{"store_failed", store_failed.load()}});
   return store_failed ? kExitFailed : 0;

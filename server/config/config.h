@@ -47,10 +47,12 @@ struct Config {
   std::size_t queue_max = 10'000;         // Of an executor: Reserve and Inspect.
   std::size_t settle_queue_max = 10'000;  // Of an executor: Commit, Extend, Release.
   absl::Duration restart_grace = absl::Seconds(15);
+  absl::Duration drain_window = absl::Seconds(2);
   absl::Duration shutdown_grace = absl::Seconds(10);
   absl::Duration max_downtime = absl::Hours(24 * 7);
   absl::Duration clock_tolerance = absl::Seconds(1);
   bool accept_clock = false;
+  std::uint64_t disk_floor_bytes = std::uint64_t{256} << 20;
   std::uint64_t memory_budget_bytes = std::uint64_t{512} << 20;
   LogLevel log_level = LogLevel::kInfo;
 

@@ -70,7 +70,12 @@ constexpr Setting kSettings[] = {
      [](absl::string_view text, Config& c) {
        return Store(ParseDuration(text, absl::ZeroDuration(), kGraceMax), c.restart_grace);
      }},
-    {"shutdown_grace", "DURATION", "10s", "How long calls may take to end after SIGTERM, 0s to 1h.",
+    {"drain_window", "DURATION", "2s",
+     "How long after SIGTERM reservations can still be settled, 0s to 1h. A second signal ends it.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseDuration(text, absl::ZeroDuration(), kGraceMax), c.drain_window);
+     }},
+    {"shutdown_grace", "DURATION", "10s", "How long calls may take to end after that, 0s to 1h.",
      [](absl::string_view text, Config& c) {
        return Store(ParseDuration(text, absl::ZeroDuration(), kGraceMax), c.shutdown_grace);
      }},
@@ -89,6 +94,11 @@ constexpr Setting kSettings[] = {
      "Believe the wall clock as it is at this start, whatever it was before.",
      [](absl::string_view text, Config& c) {
        return Store(ParseWord(text, kNoYes), c.accept_clock);
+     }},
+    {"disk_floor", "BYTES", "256MiB",
+     "With less space left for data_dir, nothing new is granted, 0 to 1024GiB.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseBytes(text, 0, kMemoryMax), c.disk_floor_bytes);
      }},
     {"memory_budget", "BYTES", "512MiB",
      "Memory for the store's caches and buffers, 64MiB to 1024GiB.",

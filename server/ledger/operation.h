@@ -47,6 +47,7 @@ enum class Refusal : std::uint8_t {
   kNotReserved,
   // Could not be judged; nothing was done.
   kQueueFull,
+  kDiskFull,
   kDraining,
   kStoreFailed,
   kDeadlinePassed,

@@ -150,7 +150,10 @@ HttpServer::Answer HttpServer::Respond(absl::string_view method, absl::string_vi
     return {200, "OK", options_.metrics(), "", "text/plain; version=0.0.4; charset=utf-8"};
   }
   const absl::Status health = is_live ? options_.live() : options_.ready();
-  if (health.ok()) return {200, "OK", "ok\n"};
+  const std::string warning = is_live ? "" : options_.warning();
+  if (health.ok()) {
+    return {200, "OK", warning.empty() ? "ok\n" : absl::StrCat("ok, but ", warning, "\n")};
+  }
   return {503, "Service Unavailable", absl::StrCat(health.message(), "\n")};
 }
 

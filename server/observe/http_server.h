@@ -37,6 +37,9 @@ class HttpServer {
     // OK: 200 and "ok"; else 503 and the message.
     std::function<absl::Status()> live;
     std::function<absl::Status()> ready;
+    // What /readyz says beside "ok"; nothing if that is empty. Traffic goes on:
+    // what settles reservations must get through.
+    std::function<std::string()> warning = [] { return std::string(); };
     int request_millis_max = 5'000;
   };
   static constexpr int kThreads = 4;

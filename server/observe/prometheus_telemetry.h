@@ -42,8 +42,12 @@ inline constexpr GaugeFamily kStoredKeysGauge{
 inline constexpr GaugeFamily kClockStepGauge{
     "idempotency_clock_step_seconds",
     "How far the wall clock is ahead of the time that is believed; 0 while it is followed."};
-inline constexpr GaugeFamily kGaugeFamilies[] = {kQueueDepthGauge, kWaitersGauge, kStoredKeysGauge,
-                                                 kClockStepGauge};
+inline constexpr GaugeFamily kDiskFreeGauge{"idempotency_disk_free_bytes",
+                                            "Space that is left for the data directory."};
+inline constexpr GaugeFamily kDiskLowGauge{
+    "idempotency_disk_low", "1 while nothing new is granted, since the disk is nearly full."};
+inline constexpr GaugeFamily kGaugeFamilies[] = {kQueueDepthGauge, kWaitersGauge,  kStoredKeysGauge,
+                                                 kClockStepGauge,  kDiskFreeGauge, kDiskLowGauge};
 
 // Threads:  all functions from any thread. The Telemetry functions take no lock
 //           but a histogram's own, and allocate nothing.

@@ -41,6 +41,9 @@ constexpr Mapping MappingOf(Refusal refusal) {
     case Refusal::kQueueFull:
       return {RESOURCE_EXHAUSTED, v1::ERROR_REASON_QUEUE_FULL, Retry::kSoon,
               "too many calls are queued; nothing was done"};
+    case Refusal::kDiskFull:
+      return {RESOURCE_EXHAUSTED, v1::ERROR_REASON_DISK_FULL, Retry::kAfterRestart,
+              "the disk is nearly full: nothing new is granted; nothing was done"};
     case Refusal::kDraining:
       return {UNAVAILABLE, v1::ERROR_REASON_DRAINING, Retry::kAfterRestart,
               "the server is shutting down; nothing was done"};

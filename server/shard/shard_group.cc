@@ -51,6 +51,7 @@ class ShardGroup::Round {
         waiters_(group.waiters_),
         now_(now),
         view_{now, group.store_.identity().epoch, group.store_.outage()},
+        low_on_space_(group.store_.LowOnSpace()),
         drain_(std::move(drain)) {}
 
   void Run() {
@@ -210,12 +211,16 @@ class ShardGroup::Round {
 
   Decision DecideOn(UnitOfWork::Slot slot, const Operation& operation, const Policy& policy) {
     Mint mint;
-    if (std::holds_alternative<ReserveOp>(operation)) {
+    const bool reserves = std::holds_alternative<ReserveOp>(operation);
+    if (reserves) {
       mint = {.token = Token::Mint(view_.epoch, group_.random_),
               .fence = work_->NextFence(slot, now_),
               .jitter = 0.75 + group_.random_.Draw<std::uint8_t>() / 1024.0};
     }
-    return Decide(work_->Find(slot), operation, view_, policy, mint);
+    Decision decision = Decide(work_->Find(slot), operation, view_, policy, mint);
+    const bool grants = reserves && std::holds_alternative<Write>(decision.change);
+    if (grants && low_on_space_) return {Keep{}, Because(Refusal::kDiskFull)};
+    return decision;
   }
 
   // Whether there was anything to change.
@@ -244,6 +249,7 @@ class ShardGroup::Round {
   Waiters& waiters_;
   const absl::Time now_;
   const View view_;
+  const bool low_on_space_;
   Drain drain_;
 
   std::vector<UnitOfWork::Slot> slots_;  // Of drain_.requests, one each.

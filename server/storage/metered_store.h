@@ -44,6 +44,7 @@ class MeteredStore final : public Store {
     Report(status, from);
     return status;
   }
+  bool LowOnSpace() const override { return store_.LowOnSpace(); }
   std::uint64_t EstimateKeys() const override { return store_.EstimateKeys(); }
 
  private:

@@ -53,6 +53,10 @@ class Store {
   // Makes the mark at least `mark`, durably, before it returns.
   virtual absl::Status RaiseClockMark(absl::Time mark) = 0;
 
+  // The disk is nearly full: what would grow the store is to be refused, so that
+  // there is room for what settles it.
+  virtual bool LowOnSpace() const { return false; }
+
   // Keys stored, expired ones included; an estimate.
   virtual std::uint64_t EstimateKeys() const = 0;
 };

@@ -38,6 +38,12 @@ class FailingEnv final : public rocksdb::EnvWrapper {
     synced_by_.clear();
   }
 
+  rocksdb::Status GetFreeSpace(const std::string& /*path*/, std::uint64_t* bytes) override {
+    *bytes = free_bytes;
+    return rocksdb::Status::OK();
+  }
+  std::atomic<std::uint64_t> free_bytes = std::uint64_t{1} << 40;
+
   // Of logs.
   std::atomic<int> syncs = 0;
   std::atomic<int> appends = 0;

@@ -307,6 +307,20 @@ TEST_F(RocksStoreOnEnv, SyncsOnceAUnitHoweverManyShards) {
   EXPECT_EQ(env_.syncs, before + 2);
 }
 
+TEST_F(RocksStoreOnEnv, IsLowOnSpaceBelowTheFloor) {
+  auto options = Defaults();
+  options.env = &env_;
+  options.disk_floor_bytes = 1'000;
+  env_.free_bytes = 1'000;
+  ASSERT_TRUE(Open(options).ok());
+  EXPECT_FALSE(store_->LowOnSpace());
+  env_.free_bytes = 999;
+  EXPECT_TRUE(store_->LowOnSpace());
+  EXPECT_EQ(store_->FreeBytes(), 999U);
+  env_.free_bytes = 1'000;
+  EXPECT_FALSE(store_->LowOnSpace());
+}
+
 TEST_F(RocksStoreOnEnv, WritesNothingForAUnitWithoutChanges) {
   ASSERT_TRUE(OpenOnEnv(RocksStore::Durability::kFsync).ok());
   const int syncs = env_.syncs;

@@ -152,6 +152,29 @@ TEST_F(Draining, NothingIsGrantedAnyMore) {
   EXPECT_EQ(later.Inspect("k").fence(), grant.fence());
 }
 
+TEST(DrainWindow, SettlesAndLooksButGrantsNothing) {
+  ServerProcess server({.flags = {"--drain-window", "1h"}});
+  Api api(server.Connect());
+  const v1::Reservation a = api.Grant("a");
+  const v1::Reservation b = api.Grant("b");
+  const v1::Reservation c = api.Grant("c");
+  RawStream watch(server.Connect(), kHealthWatch, Field(1, kService));
+  ASSERT_EQ(watch.Read(), kServing);
+  server.process().Signal(SIGTERM);
+  ASSERT_EQ(watch.Read(), kNotServing);
+
+  const Error refused = api.Reserve(ReserveOf("another")).error();
+  EXPECT_EQ(refused.code, grpc::UNAVAILABLE);
+  EXPECT_EQ(refused.reason, "DRAINING");
+  EXPECT_FALSE(api.Commit("a", a.token(), ResultOf(200, "done")).late());
+  EXPECT_TRUE(api.Release("b", b.token()));
+  api.Extend("c", c.token(), absl::Minutes(3));
+  EXPECT_EQ(api.Inspect("a").state(), v1::STATE_COMMITTED);
+
+  server.process().Signal(SIGTERM);  // A second one ends the window.
+  EXPECT_EQ(server.process().Wait(), 0);
+}
+
 TEST(DrainingWithoutPatience, TheGraceIsABound) {
   ServerProcess server({.flags = {"--shutdown-grace", "100ms"}});
   RawStream watch(server.Connect(), kHealthWatch, Field(1, ""));

@@ -24,7 +24,8 @@ ServerProcess::ServerProcess(Options options) : options_(std::move(options)) { S
 Process::Command ServerProcess::Command() const {
   Process::Command command{.argv = {ServerBinary(), "--listen", "127.0.0.1:0", "--http-listen",
                                     "127.0.0.1:0", "--data-dir", data_dir()},
-                           .env = options_.env};
+                           .env = {"ONCED_DRAIN_WINDOW=0s"}};
+  command.env.insert(command.env.end(), options_.env.begin(), options_.env.end());
   if (!options_.config.empty()) {
     command.argv.insert(command.argv.end(),
                         {"--config", dir_.Write("onced.yaml", options_.config)});

@@ -28,6 +28,7 @@ class ServerProcess {
     std::vector<std::string> flags;  // Beside those that this class gives.
     std::string config;              // YAML. Empty: no file.
     std::vector<std::string> env;
+    std::string data_dir;  // Empty: one of its own.
   };
 
   ServerProcess() : ServerProcess(Options{}) {}
@@ -44,7 +45,9 @@ class ServerProcess {
   // The command that it is started with.
   Process::Command Command() const;
   Process& process() { return *process_; }
-  std::string data_dir() const { return dir_.Path("data"); }
+  std::string data_dir() const {
+    return options_.data_dir.empty() ? dir_.Path("data") : options_.data_dir;
+  }
   const std::string& address() const { return address_; }
   const std::string& http_address() const { return http_address_; }
 

@@ -1,6 +1,7 @@
 // A store that fails on demand.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -37,6 +38,8 @@ class FaultyStore final : public Store {
   // The next call of RaiseClockMark() that would write fails.
   void FailClockMark() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  void SetLowOnSpace(bool low) { low_on_space_.store(low); }
+
   // From now on, nobody hears that anything is durable, though the units go on
   // one after the other: a slow disk.
   void HoldDurability() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -53,6 +56,7 @@ class FaultyStore final : public Store {
   const Outage& outage() const override { return real_.outage(); }
   absl::Time clock_mark() const override { return real_.clock_mark(); }
   absl::Status RaiseClockMark(absl::Time mark) override ABSL_LOCKS_EXCLUDED(mutex_);
+  bool LowOnSpace() const override { return low_on_space_.load() || real_.LowOnSpace(); }
   std::uint64_t EstimateKeys() const override { return real_.EstimateKeys(); }
 
  private:
@@ -76,6 +80,7 @@ class FaultyStore final : public Store {
   void Tell(Held outcome) ABSL_LOCKS_EXCLUDED(mutex_);
 
   Store& real_;
+  std::atomic<bool> low_on_space_{false};
 
   mutable Mutex mutex_;
   bool failed_ ABSL_GUARDED_BY(mutex_) = false;

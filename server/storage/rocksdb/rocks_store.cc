@@ -1,5 +1,6 @@
 #include "server/storage/rocksdb/rocks_store.h"
 
+#include <limits>
 #include <utility>
 
 #include "rocksdb/db.h"
@@ -47,6 +48,8 @@ absl::StatusOr<std::unique_ptr<RocksStore>> RocksStore::Open(const Options& opti
 
 RocksStore::RocksStore(const Options& options, std::unique_ptr<RocksDatabase> database)
     : sync_(options.durability == Durability::kFsync),
+      directory_(options.data_dir),
+      disk_floor_bytes_(options.disk_floor_bytes),
       identity_(database->meta.identity),
       outage_(database->meta.outage),
       database_(std::move(database)),
@@ -142,6 +145,12 @@ absl::Status RocksStore::Wrote(absl::Status status) {
   watermark_->GiveUp();
   // Damage found while writing is no verdict on any key: the outcome is unknown.
   return absl::UnavailableError(status.message());
+}
+
+std::uint64_t RocksStore::FreeBytes() const {
+  std::uint64_t bytes = 0;
+  const rocksdb::Status asked = database_->db->GetEnv()->GetFreeSpace(directory_, &bytes);
+  return asked.ok() ? bytes : std::numeric_limits<std::uint64_t>::max();
 }
 
 std::uint64_t RocksStore::EstimateKeys() const {

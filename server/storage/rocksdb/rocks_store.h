@@ -57,6 +57,8 @@ class RocksStore final : public Store {
     Durability durability = Durability::kFsync;
     std::size_t memory_budget_bytes = std::size_t{512} << 20;
     absl::Duration restart_grace = absl::Seconds(15);
+    // LowOnSpace() while the file system has less than this left.
+    std::uint64_t disk_floor_bytes = 0;
     // How long an expired record is kept at least, once compaction meets it.
     // More than the second by which the clock mark runs ahead of the clock.
     absl::Duration reclaim_grace = absl::Hours(1);
@@ -85,6 +87,10 @@ class RocksStore final : public Store {
   // As durable as a unit of work is: in a store that may lose its last writes,
   // the mark may go with them, for all that was decided below it went as well.
   absl::Status RaiseClockMark(absl::Time mark) override ABSL_LOCKS_EXCLUDED(clock_mutex_);
+  // Asks the file system, each time: that costs a microsecond.
+  bool LowOnSpace() const override { return FreeBytes() < disk_floor_bytes_; }
+  // Left for this process's user; as much as can be told, if it can't be asked.
+  std::uint64_t FreeBytes() const;
   std::uint64_t EstimateKeys() const override;
 
   // Rewrites a shard's files, which gives back the space of what expired more
@@ -102,6 +108,8 @@ class RocksStore final : public Store {
 
   // Constant after construction.
   const bool sync_;
+  const std::string directory_;
+  const std::uint64_t disk_floor_bytes_;
   const StoreIdentity identity_;
   const Outage outage_;
   const std::unique_ptr<RocksDatabase> database_;

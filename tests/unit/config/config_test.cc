@@ -78,10 +78,12 @@ TEST(LoadConfig, HasTheDocumentedDefaults) {
   EXPECT_EQ(config.queue_max, 10'000u);
   EXPECT_EQ(config.settle_queue_max, 10'000u);
   EXPECT_EQ(config.restart_grace, absl::Seconds(15));
+  EXPECT_EQ(config.drain_window, absl::Seconds(2));
   EXPECT_EQ(config.shutdown_grace, absl::Seconds(10));
   EXPECT_EQ(config.max_downtime, absl::Hours(7 * 24));
   EXPECT_EQ(config.clock_tolerance, absl::Seconds(1));
   EXPECT_FALSE(config.accept_clock);
+  EXPECT_EQ(config.disk_floor_bytes, 268'435'456u);
   EXPECT_EQ(config.memory_budget_bytes, 536'870'912u);
   EXPECT_EQ(config.log_level, Config::LogLevel::kInfo);
   const PolicyTable policies = config.Policies();
@@ -125,10 +127,12 @@ const SettingRow kSettingRows[] = {
     {"queue_max", "7", [](Config& c) { c.queue_max = 7; }},
     {"settle_queue_max", "8", [](Config& c) { c.settle_queue_max = 8; }},
     {"restart_grace", "0s", [](Config& c) { c.restart_grace = absl::ZeroDuration(); }},
+    {"drain_window", "5s", [](Config& c) { c.drain_window = absl::Seconds(5); }},
     {"shutdown_grace", "2m", [](Config& c) { c.shutdown_grace = absl::Minutes(2); }},
     {"max_downtime", "30d", [](Config& c) { c.max_downtime = absl::Hours(24 * 30); }},
     {"clock_tolerance", "250ms", [](Config& c) { c.clock_tolerance = absl::Milliseconds(250); }},
     {"accept_clock", "yes", [](Config& c) { c.accept_clock = true; }},
+    {"disk_floor", "1GiB", [](Config& c) { c.disk_floor_bytes = 1 << 30; }},
     {"memory_budget", "64MiB", [](Config& c) { c.memory_budget_bytes = 64 << 20; }},
     {"log_level", "warn", [](Config& c) { c.log_level = Config::LogLevel::kWarn; }},
 };

@@ -64,7 +64,8 @@ class HttpServerTest : public testing::Test {
         .port = 0,
         .metrics = [] { return "# HELP a b\na 1\n"; },
         .live = [this] { return live_ ? absl::OkStatus() : absl::InternalError("stuck"); },
-        .ready = [this] { return ready_ ? absl::OkStatus() : absl::UnavailableError("draining"); }};
+        .ready = [this] { return ready_ ? absl::OkStatus() : absl::UnavailableError("draining"); },
+        .warning = [this] { return std::string(warning_.load()); }};
   }
 
   std::string Ask(const std::string& method, const std::string& path,
@@ -76,6 +77,7 @@ class HttpServerTest : public testing::Test {
 
   std::atomic<bool> live_{true};
   std::atomic<bool> ready_{true};
+  std::atomic<const char*> warning_{""};
   std::unique_ptr<HttpServer> server_;
 };
 
@@ -101,6 +103,14 @@ TEST_F(HttpServerTest, TellsHealth) {
   EXPECT_EQ(Ask("GET", "/readyz"), Answer("503 Service Unavailable", kText, "draining\n"));
   live_ = false;
   EXPECT_EQ(Ask("GET", "/livez"), Answer("503 Service Unavailable", kText, "stuck\n"));
+}
+
+TEST_F(HttpServerTest, WarnsButStaysReady) {
+  warning_ = "disk nearly full";
+  EXPECT_EQ(Ask("GET", "/readyz"), Answer("200 OK", kText, "ok, but disk nearly full\n"));
+  EXPECT_EQ(Ask("GET", "/livez"), Answer("200 OK", kText, "ok\n"));
+  ready_ = false;
+  EXPECT_EQ(Ask("GET", "/readyz"), Answer("503 Service Unavailable", kText, "draining\n"));
 }
 
 TEST_F(HttpServerTest, AnswersHeadWithoutABody) {

@@ -30,6 +30,7 @@ const Row kRows[] = {
     {Refusal::kAlreadyCommitted, grpc::FAILED_PRECONDITION, "ALREADY_COMMITTED", std::nullopt},
     {Refusal::kNotReserved, grpc::NOT_FOUND, "NOT_RESERVED", std::nullopt},
     {Refusal::kQueueFull, grpc::RESOURCE_EXHAUSTED, "QUEUE_FULL", 0.1},
+    {Refusal::kDiskFull, grpc::RESOURCE_EXHAUSTED, "DISK_FULL", 1},
     {Refusal::kDraining, grpc::UNAVAILABLE, "DRAINING", 1},
     {Refusal::kStoreFailed, grpc::UNAVAILABLE, "STORE_FAILED", 1},
     {Refusal::kDeadlinePassed, grpc::DEADLINE_EXCEEDED, "DEADLINE_PASSED", std::nullopt},

@@ -214,6 +214,51 @@ TEST_F(Draining, SettlesAndLooks) {
   EXPECT_EQ(As<Inspected>(look).state, State::kCommitted);
 }
 
+// ---- A disk that is nearly full ----
+
+using LowOnSpace = GroupTest;
+
+TEST_F(LowOnSpace, GrantsNothing) {
+  Hold({.key = "held", .request_id = "holder", .lease = absl::Seconds(1)});
+  store_->SetLowOnSpace(true);
+  const Call absent = Reserve({.key = "absent"});
+  const Call conflict = Reserve({.key = "held"});
+  const Call again = Reserve({.key = "held", .request_id = "holder"});
+  Execute();
+  EXPECT_TRUE(GotRefusal(absent, Refusal::kDiskFull));
+  EXPECT_TRUE(Got<Conflict>(conflict));
+  EXPECT_TRUE(Got<Fresh>(again));  // It was granted when there was room.
+  const Call waiter = Reserve({.key = "held", .request_id = "w", .wait = absl::Seconds(60)});
+  Execute();
+  EXPECT_TRUE(IsParked(waiter));
+  Advance(absl::Seconds(1));
+  Execute();
+  EXPECT_TRUE(GotRefusal(waiter, Refusal::kDiskFull));
+  EXPECT_EQ(Look("held").state, State::kLapsed);
+  store_->SetLowOnSpace(false);
+  const Call granted = Reserve({.key = "absent"});
+  Execute();
+  EXPECT_TRUE(Got<Fresh>(granted));
+}
+
+TEST_F(LowOnSpace, SettlesReplaysAndLooks) {
+  const Token a = Hold({.key = "a", .request_id = "a"});
+  const Token b = Hold({.key = "b", .request_id = "b"});
+  const Token c = Hold({.key = "c", .request_id = "c"});
+  store_->SetLowOnSpace(true);
+  const Call commit = Commit(a, "done", "a");
+  const Call replay = Reserve({.key = "a"});
+  const Call release = Release(b, "b");
+  const Call extend = Extend(c, absl::Seconds(30), "c");
+  const Call look = Inspect("a");
+  Execute();
+  EXPECT_TRUE(Got<CommitDone>(commit));
+  EXPECT_TRUE(Got<Replayed>(replay));
+  EXPECT_TRUE(Got<ReleaseDone>(release));
+  EXPECT_TRUE(Got<ExtendDone>(extend));
+  EXPECT_TRUE(Got<Inspected>(look));
+}
+
 // ---- Restarts ----
 
 using Restarted = GroupTest;
