@@ -184,7 +184,7 @@ int Serve(const Config& config) {
 
   // 1. Say so, and grant nothing any more; parked calls are answered.
   // 2. For a while, whoever holds a key can still settle it.
-  // 3. Take no new calls; those in flight end, and are durable when answered.
+  // 3. The calls in flight end, and are durable when answered; no new ones are taken.
   // 4. Executors finish their queues, the store closes: the destructors.
   const int received = WaitForStopSignal(stop_signals);
   log.Info("draining", {{"signal", received}, {"store_failed", store_failed.load()}});
@@ -194,7 +194,8 @@ int Serve(const Config& config) {
   (*server)->StopServing();
   shards.StartDraining();
   if (!store_failed) WaitForSecondSignal(stop_signals, config.drain_window);
-  (*server)->Shutdown(config.shutdown_grace);
+  service.AwaitIdle(config.shutdown_grace);
+  (*server)->Shutdown();
   log.Info("stopped", {{"store_failed", store_failed.load()}});
   return store_failed ? kExitFailed : 0;
 }

@@ -35,6 +35,18 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex& mutex_;
 };
 
+// Runs out on the monotonic clock.
+class Countdown {
+ public:
+  explicit Countdown(std::chrono::nanoseconds length)
+      : end_(std::chrono::steady_clock::now() + length) {}
+  // Not positive once it has run out.
+  std::chrono::nanoseconds rest() const { return end_ - std::chrono::steady_clock::now(); }
+
+ private:
+  const std::chrono::steady_clock::time_point end_;
+};
+
 // Waits may end early; callers loop over their condition.
 class CondVar {
  public:

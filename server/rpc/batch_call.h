@@ -22,8 +22,10 @@ namespace onced {
 // Lifetime:  its own: gRPC tells it when nobody needs it any more.
 class BatchCall final : public grpc::ServerUnaryReactor {
  public:
-  BatchCall(ShardSet& shards, Telemetry& telemetry, grpc::ByteBuffer& response)
-      : shards_(shards),
+  BatchCall(ShardSet& shards, Telemetry& telemetry, CallsInFlight& in_flight,
+            grpc::ByteBuffer& response)
+      : in_flight_(in_flight),
+        shards_(shards),
         telemetry_(telemetry),
         meter_(Method::kBatch, shards, telemetry),
         response_(response) {}
@@ -39,6 +41,7 @@ class BatchCall final : public grpc::ServerUnaryReactor {
   void OneLess();
   void OnDone() override { delete this; }
 
+  const CallsInFlight::One in_flight_;
   ShardSet& shards_;
   Telemetry& telemetry_;
   const CallMeter meter_;

@@ -10,6 +10,7 @@
 #include "google/rpc/status.pb.h"
 #include "server/base/telemetry.h"
 #include "server/ledger/operation.h"
+#include "server/rpc/calls_in_flight.h"
 #include "server/rpc/connection_waits.h"
 #include "server/rpc/errors.h"
 #include "server/rpc/wire.h"
@@ -42,8 +43,12 @@ absl::Time DeadlineOf(const grpc::CallbackServerContext& context, absl::Time now
 // Lifetime: its own: gRPC tells it when nobody needs it any more.
 class SingleCall final : public grpc::ServerUnaryReactor {
  public:
-  SingleCall(Method method, ShardSet& shards, Telemetry& telemetry, grpc::ByteBuffer& response)
-      : shards_(shards), meter_(method, shards, telemetry), response_(response) {}
+  SingleCall(Method method, ShardSet& shards, Telemetry& telemetry, CallsInFlight& in_flight,
+             grpc::ByteBuffer& response)
+      : in_flight_(in_flight),
+        shards_(shards),
+        meter_(method, shards, telemetry),
+        response_(response) {}
 
   // The call waits at the expense of this connection's share.
   void WaitsAs(std::string peer, ConnectionWaits& waits) {
@@ -75,6 +80,7 @@ class SingleCall final : public grpc::ServerUnaryReactor {
   }
   void OnDone() override { delete this; }
 
+  const CallsInFlight::One in_flight_;
   ShardSet& shards_;
   const CallMeter meter_;
   grpc::ByteBuffer& response_;  // gRPC's: valid until Finish().

@@ -33,6 +33,8 @@ constexpr int kClientPingMinMs = 10'000;
 // longer than the longest wait.
 constexpr int kConnectionAgeMs = 20 * 60'000;
 constexpr int kConnectionGraceMs = 2 * 60'000;
+// For calls that came while the last ones were waited for.
+constexpr int kShutdownMs = 250;
 constexpr std::size_t kBufferBytesMax = 256 << 20;
 
 // The libraries' own lines are not ours in form, and what they say we say
@@ -116,9 +118,9 @@ GrpcServer::~GrpcServer() = default;
 
 void GrpcServer::StopServing() { server_->GetHealthCheckService()->Shutdown(); }
 
-void GrpcServer::Shutdown(absl::Duration grace) {
+void GrpcServer::Shutdown() {
   // gRPC wants an absolute time on its own clock.
-  const gpr_timespec rest = gpr_time_from_millis(absl::ToInt64Milliseconds(grace), GPR_TIMESPAN);
+  const gpr_timespec rest = gpr_time_from_millis(kShutdownMs, GPR_TIMESPAN);
   server_->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), rest));
 }
 

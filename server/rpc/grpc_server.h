@@ -27,9 +27,10 @@ class GrpcServer {
   int port() const { return port_; }
   // From now on the health service says NOT_SERVING, for good.
   void StopServing();
-  // Takes no new calls; waits for those in flight, and cancels what is left of
-  // them after `grace`.
-  void Shutdown(absl::Duration grace);
+  // Takes no new calls, and soon cancels those that are still in flight: callers
+  // first wait for theirs. A grace of gRPC's own would wait for connections too,
+  // and idle clients may take 5 s to notice that they are to close theirs.
+  void Shutdown();
 
  private:
   GrpcServer(std::unique_ptr<grpc::Server> server, int port);

@@ -34,7 +34,8 @@ grpc::ServerUnaryReactor* IdempotencyService::Single(Method method,
                                                      const grpc::ByteBuffer& bytes,
                                                      grpc::ByteBuffer& response,
                                                      EncoderFor encoder_for) {
-  auto* call = new SingleCall(method, shards_, telemetry_, response);  // Deletes itself.
+  auto* call =
+      new SingleCall(method, shards_, telemetry_, in_flight_, response);  // Deletes itself.
   Message message;
   if (auto violation = Parse(bytes, message)) {
     call->Failed(ErrorOf(std::move(*violation)));
@@ -106,7 +107,7 @@ grpc::ServerUnaryReactor* IdempotencyService::Inspect(grpc::CallbackServerContex
 grpc::ServerUnaryReactor* IdempotencyService::Batch(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request,
                                                     grpc::ByteBuffer* response) {
-  auto* call = new BatchCall(shards_, telemetry_, *response);  // Deletes itself.
+  auto* call = new BatchCall(shards_, telemetry_, in_flight_, *response);  // Deletes itself.
   v1::BatchRequest batch;
   if (auto violation = Parse(*request, batch)) {
     call->Failed(ErrorOf(std::move(*violation)));

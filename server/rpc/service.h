@@ -7,6 +7,7 @@
 #include "idempotency/v1/idempotency.grpc.pb.h"
 #include "server/base/telemetry.h"
 #include "server/ledger/policy.h"
+#include "server/rpc/calls_in_flight.h"
 #include "server/rpc/connection_waits.h"
 #include "server/rpc/validate.h"
 #include "server/shard/shard_set.h"
@@ -55,6 +56,9 @@ class IdempotencyService final : public RawService {
                                   const grpc::ByteBuffer* request,
                                   grpc::ByteBuffer* response) override;
 
+  // Returns once no call is in flight, or after `patience`.
+  void AwaitIdle(absl::Duration patience) { in_flight_.AwaitNone(patience); }
+
  private:
   // Of all five single calls: parse, check, submit; `encoder_for` makes, from
   // the parsed message, what turns an Answer into a response.
@@ -68,8 +72,9 @@ class IdempotencyService final : public RawService {
   const Validator validator_;
   Telemetry& telemetry_;
 
-  // Shared; locks itself.
+  // Shared; they lock themselves.
   ConnectionWaits waits_{kStreamsMax / 2};
+  CallsInFlight in_flight_;
 };
 
 }  // namespace onced

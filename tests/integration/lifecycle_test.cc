@@ -108,7 +108,7 @@ TEST_P(Ending, ParkedCallersAreToldAndTheServerEndsInTime) {
   EXPECT_EQ(Api(server.Connect()).Inspect("k").fence(), grant.fence());
 }
 
-// A watcher of its health keeps a server draining until the grace is over.
+// The drain window is open until a second signal.
 class Draining : public testing::Test {
  protected:
   // Returns once the server says that it drains.
@@ -118,7 +118,9 @@ class Draining : public testing::Test {
     ASSERT_EQ(watch_->Read(), kNotServing);
   }
 
-  ServerProcess server_{{.flags = {"--shutdown-grace", "1h"}}};
+  void EndWindow() { server_.process().Signal(SIGTERM); }
+
+  ServerProcess server_{{.flags = {"--drain-window", "1h"}}};
   std::unique_ptr<RawStream> watch_ =
       std::make_unique<RawStream>(server_.Connect(), kHealthWatch, Field(1, kService));
 };
@@ -128,7 +130,7 @@ TEST_F(Draining, ProbesSaySo) {
   EXPECT_EQ(server_.Get("/readyz").status, 503);
   EXPECT_EQ(server_.Get("/livez").status, 200) << "it is not to be restarted";
   EXPECT_EQ(server_.Get("/metrics").status, 200);
-  watch_.reset();
+  EndWindow();
   EXPECT_EQ(server_.process().Wait(), 0);
 }
 
@@ -139,11 +141,10 @@ TEST_F(Draining, NothingIsGrantedAnyMore) {
   server_.AwaitWaiters(1);
   Drain();
   EXPECT_EQ(parked.Get().error().reason, "DRAINING");
-  // By the transport, which knows two ways of saying that a server is leaving: it
-  // is CANCELLED if the call was sent before the goodbye was read.
-  EXPECT_THAT(api.Reserve(ReserveOf("another")).error().code,
-              testing::AnyOf(grpc::UNAVAILABLE, grpc::CANCELLED));
-  watch_.reset();
+  const Error refused = api.Reserve(ReserveOf("another")).error();
+  EXPECT_EQ(refused.code, grpc::UNAVAILABLE);
+  EXPECT_EQ(refused.reason, "DRAINING");
+  EndWindow();
   EXPECT_EQ(server_.process().Wait(), 0);
 
   server_.Start();
@@ -152,27 +153,18 @@ TEST_F(Draining, NothingIsGrantedAnyMore) {
   EXPECT_EQ(later.Inspect("k").fence(), grant.fence());
 }
 
-TEST(DrainWindow, SettlesAndLooksButGrantsNothing) {
-  ServerProcess server({.flags = {"--drain-window", "1h"}});
-  Api api(server.Connect());
+TEST_F(Draining, WhoHoldsAKeyCanSettleIt) {
+  Api api(server_.Connect());
   const v1::Reservation a = api.Grant("a");
   const v1::Reservation b = api.Grant("b");
   const v1::Reservation c = api.Grant("c");
-  RawStream watch(server.Connect(), kHealthWatch, Field(1, kService));
-  ASSERT_EQ(watch.Read(), kServing);
-  server.process().Signal(SIGTERM);
-  ASSERT_EQ(watch.Read(), kNotServing);
-
-  const Error refused = api.Reserve(ReserveOf("another")).error();
-  EXPECT_EQ(refused.code, grpc::UNAVAILABLE);
-  EXPECT_EQ(refused.reason, "DRAINING");
+  Drain();
   EXPECT_FALSE(api.Commit("a", a.token(), ResultOf(200, "done")).late());
   EXPECT_TRUE(api.Release("b", b.token()));
   api.Extend("c", c.token(), absl::Minutes(3));
   EXPECT_EQ(api.Inspect("a").state(), v1::STATE_COMMITTED);
-
-  server.process().Signal(SIGTERM);  // A second one ends the window.
-  EXPECT_EQ(server.process().Wait(), 0);
+  EndWindow();
+  EXPECT_EQ(server_.process().Wait(), 0);
 }
 
 TEST(DrainingWithoutPatience, TheGraceIsABound) {

@@ -35,6 +35,7 @@ Said SaidBy(Refusal reason) {
     case Refusal::kOutcomeUnknown:
       return Said::kUnknown;
     case Refusal::kQueueFull:
+    case Refusal::kDiskFull:
     case Refusal::kDraining:
     case Refusal::kStoreFailed:
     case Refusal::kDeadlinePassed:

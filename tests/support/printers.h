@@ -52,6 +52,7 @@ inline void PrintTo(Refusal refusal, std::ostream* os) {
                                     "ALREADY_COMMITTED",
                                     "NOT_RESERVED",
                                     "QUEUE_FULL",
+                                    "DISK_FULL",
                                     "DRAINING",
                                     "STORE_FAILED",
                                     "DEADLINE_PASSED",
