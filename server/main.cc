@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -197,7 +198,9 @@ int Serve(const Config& config) {
   service.AwaitIdle(config.shutdown_grace);
   (*server)->Shutdown();
   log.Info("stopped", {{"store_failed", store_failed.load()}});
-  return store_failed ? kExitFailed : 0;
+  // Nothing of a failed store is touched again, not even to close it.
+  if (store_failed) std::_Exit(kExitFailed);
+  return 0;
 }
 
 int Main(int argc, char** argv) {

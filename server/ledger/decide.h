@@ -1,4 +1,4 @@
-// The tables of section 3 of the contract, and nothing else.
+// The tables of section 3 of docs/protocol.md, and nothing else.
 #pragma once
 
 #include <optional>

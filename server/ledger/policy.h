@@ -12,7 +12,7 @@
 
 namespace onced {
 
-// Section 5 of the contract; every request is checked against these before
+// Section 5 of docs/protocol.md; every request is checked against these before
 // anything is queued.
 namespace limits {
 inline constexpr std::size_t kNamespaceBytesMax = 64;

@@ -25,7 +25,7 @@ struct RecordKey {
   }
 };
 
-// Section 1 of the contract. Only kPending and kCommitted are stored; the
+// Section 1 of docs/protocol.md. Only kPending and kCommitted are stored; the
 // others follow from the clock.
 enum class State : std::uint8_t { kAbsent, kPending, kLapsed, kCommitted };
 
@@ -49,7 +49,7 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
-// The same by the contract: status, headers in order, size and digest.
+// The same by the protocol: status, headers in order, size and digest.
 bool SameResult(const Result& a, const Result& b);
 
 // A Result that nobody changes any more, held by value.

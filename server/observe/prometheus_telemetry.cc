@@ -28,7 +28,7 @@ const Buckets& DurationBuckets() {
                                   0.05,   0.1,     0.25,   0.5,   1,      2.5,   5,    10};
   return buckets;
 }
-// Seconds, up to the longest wait that the contract allows.
+// Seconds, up to the longest wait that the protocol allows.
 const Buckets& WaitBuckets() {
   static const Buckets buckets = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
                                   1,     2.5,  5,     10,   20,  30,   60};
@@ -220,8 +220,9 @@ void PrometheusTelemetry::MakeWorkMetrics() {
                     "Requests that an executor took from its queue at once.", DrainBuckets());
   takeovers_ = MakeCounter(*registry_, "idempotency_takeovers_total",
                            "Reservations granted after the holder's lease had lapsed.");
-  store_failures_ = MakeCounter(*registry_, "idempotency_store_failures_total",
-                                "Reads, writes and syncs of the store that failed.");
+  store_failures_ =
+      MakeCounter(*registry_, "idempotency_store_failures_total",
+                  "Writes and syncs of the store that failed, and records that could not be read.");
 }
 
 void PrometheusTelemetry::MakeInfoMetrics(const Options& options) {

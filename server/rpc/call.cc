@@ -31,10 +31,10 @@ void SingleCall::Fail(const google::rpc::Status& error, absl::Duration waited) {
   Finish(ToGrpc(error));
 }
 
-void SingleCall::Succeed(grpc::ByteBuffer response, const Answer& answer) {
+void SingleCall::Succeed(const grpc::ByteBuffer& response, const Answer& answer) {
   StopWaiting();
   meter_.Ended(CallStatusOf(answer.reply), answer.waited);
-  response_ = std::move(response);
+  response_ = response;
   Finish(grpc::Status::OK);
 }
 

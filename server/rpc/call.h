@@ -71,7 +71,7 @@ class SingleCall final : public grpc::ServerUnaryReactor {
 
  private:
   void Fail(const google::rpc::Status& error, absl::Duration waited);
-  void Succeed(grpc::ByteBuffer response, const Answer& answer);
+  void Succeed(const grpc::ByteBuffer& response, const Answer& answer);
   void StopWaiting() {
     if (waits_ != nullptr) waits_->Remove(peer_);
   }

@@ -27,8 +27,9 @@ constexpr Mapping MappingOf(Refusal refusal) {
       return {ABORTED, v1::ERROR_REASON_SUPERSEDED, Retry::kNever,
               "the token is not that of the key's last holder"};
     case Refusal::kRestored:
-      return {ABORTED, v1::ERROR_REASON_RESTORED, Retry::kNever,
-              "the token is from before the store was restored from a backup"};
+      return {
+          ABORTED, v1::ERROR_REASON_RESTORED, Retry::kNever,
+          "the token is from another store, or from before this one was restored from a backup"};
     case Refusal::kCommittedDifferently:
       return {FAILED_PRECONDITION, v1::ERROR_REASON_COMMITTED_DIFFERENTLY, Retry::kNever,
               "this token has committed another result, which stands"};
@@ -49,7 +50,7 @@ constexpr Mapping MappingOf(Refusal refusal) {
               "the server is shutting down; nothing was done"};
     case Refusal::kStoreFailed:
       return {UNAVAILABLE, v1::ERROR_REASON_STORE_FAILED, Retry::kAfterRestart,
-              "the store has failed; nothing was done"};
+              "the store has failed, or can't read this key's record; nothing was done"};
     case Refusal::kDeadlinePassed:
       return {DEADLINE_EXCEEDED, v1::ERROR_REASON_DEADLINE_PASSED, Retry::kNever,
               "the deadline passed before the call was executed; nothing was done"};

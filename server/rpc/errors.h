@@ -1,4 +1,4 @@
-// The one place that turns refusals into gRPC errors: section 5 of the contract.
+// The one place that turns refusals into gRPC errors: section 5 of docs/protocol.md.
 #pragma once
 
 #include <grpcpp/support/status.h>

@@ -12,7 +12,7 @@
 namespace onced {
 
 // Operation: serves one service, with health (grpc.health.v1) and reflection
-//            beside it, within the limits that facts about gRPC suggest.
+//            beside it, within limits that keep one client from harming others.
 // Threads:   gRPC's own; the functions here from one thread.
 // Lifetime:  `service` outlives it.
 // Promise:   once Shutdown() has returned, no call is in flight.

@@ -37,7 +37,7 @@ struct Held {
 
 }  // namespace
 
-// One call of Execute(), in the order that the contract gives:
+// One call of Execute(), in the order that section 4 of docs/protocol.md gives:
 //   1. calls whose callers have gone are dropped, before anything is decided;
 //   2. the records that anything below may need are read at once;
 //   3. the requests are judged in their order, on the records as found;
@@ -134,6 +134,7 @@ class ShardGroup::Round {
       return Hold(std::move(request), slot, Because(Refusal::kDeadlinePassed));
     }
     if (!work_->ReadStatus(slot).ok()) {
+      group_.telemetry_.StoreFailed(work_->ReadStatus(slot).message());
       return Hold(std::move(request), slot, Because(Refusal::kStoreFailed));
     }
     if (IsReserve(request)) return JudgeReserve(std::move(request), slot);

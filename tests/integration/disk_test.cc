@@ -90,5 +90,53 @@ TEST(DiskFloor, IsNoticedAndLeftWithoutARestart) {
   EXPECT_EQ(server.Stop(), 0);
 }
 
+// No floor, and a disk that is full: a write fails, and nobody knows whether it
+// landed. Then the process ends, and what it had acknowledged is there.
+TEST(FullDisk, EndsTheServerAndLosesNothingAcknowledged) {
+  const TempDir dir;
+  const SmallDisk disk(dir.Path("disk"));
+  if (!disk.mounted()) GTEST_SKIP() << "can't mount a file system: " << std::strerror(errno);
+  ServerProcess server({.flags = {"--disk-floor", "0", "--shards", "1", "--restart-grace", "0s"},
+                        .data_dir = dir.Path("disk/data")});
+  const v1::Result big = ResultOf(200, std::string(kMiB, 'x'));
+  int acknowledged = 0;
+  Error error;
+  {
+    Api api(server.Connect());
+    const std::string ballast = dir.Path("disk/ballast");
+    const std::size_t free = std::filesystem::space(dir.Path("disk")).available;
+    std::ofstream(ballast) << std::string(free - 8 * kMiB, 'x');
+    for (;; ++acknowledged) {
+      ASSERT_LT(acknowledged, 200) << "the disk does not get full";
+      const std::string key = "k" + std::to_string(acknowledged);
+      const auto reserved = api.Reserve(ReserveOf(key));
+      if (!reserved.ok()) {
+        error = reserved.error();
+        break;
+      }
+      const std::string token = reserved.response.reservation().token();
+      const auto committed = api.Commit(CommitOf(key, token, big));
+      if (!committed.ok()) {
+        error = committed.error();
+        break;
+      }
+    }
+  }
+  EXPECT_EQ(error.code, grpc::UNAVAILABLE);
+  EXPECT_EQ(error.reason, "OUTCOME_UNKNOWN");
+  EXPECT_EQ(server.process().Wait(), 1) << server.Log();
+  EXPECT_THAT(server.Log(), testing::HasSubstr("store_failed"));
+
+  std::filesystem::remove(dir.Path("disk/ballast"));
+  server.Start();
+  Api api(server.Connect());
+  for (int i = 0; i < acknowledged; ++i) {
+    const v1::ReserveResponse replay = api.Reserve("k" + std::to_string(i));
+    ASSERT_EQ(replay.outcome(), v1::OUTCOME_REPLAYED) << i;
+    ASSERT_EQ(replay.replay().result().body(), big.body()) << i;
+  }
+  EXPECT_EQ(server.Stop(), 0);
+}
+
 }  // namespace
 }  // namespace onced::integration

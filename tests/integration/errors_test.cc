@@ -1,4 +1,4 @@
-// The error table of section 5 of the contract: every row that a caller can
+// The error table of section 5 of docs/protocol.md: every row that a caller can
 // bring about, with all that it carries.
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// Every limit of section 5 of the contract, at its bound and one beyond.
+// Every limit of section 5 of docs/protocol.md, at its bound and one beyond.
 #include <functional>
 #include <string>
 #include <vector>

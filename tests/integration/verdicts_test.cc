@@ -1,4 +1,4 @@
-// Section 3 of the contract, as a caller sees it.
+// Section 3 of docs/protocol.md, as a caller sees it.
 #include <string>
 
 #include "gmock/gmock.h"

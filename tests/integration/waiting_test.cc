@@ -1,4 +1,4 @@
-// Section 4 of the contract: waiting, with many callers at once.
+// Section 4 of docs/protocol.md: waiting, with many callers at once.
 #include <set>
 #include <string>
 #include <vector>

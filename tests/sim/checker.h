@@ -1,4 +1,4 @@
-// Judges what a server answered by the contract's invariants alone. It knows
+// Judges what a server answered by the protocol's invariants alone. It knows
 // nothing of the ledger: not its types, not its decisions.
 #pragma once
 

@@ -83,7 +83,7 @@ absl::Status CheckVacant(const std::string& directory) {
     const std::string name = at->path().filename().string();
     if (MayBeVacant(name)) continue;
     return Unfit(directory, absl::StrCat("holds \"", name, "\" but no store (no file CURRENT): ",
-                                         "name an empty or a new directory, or restore a backup"));
+                                         "put the file back, or name an empty or a new directory"));
   }
   return error ? Unfit(directory, error.message()) : absl::OkStatus();
 }

@@ -170,8 +170,9 @@ class Opener {
   }
 
   absl::Status Damaged(absl::string_view what) const {
-    return absl::DataLossError(absl::StrCat(
-        where_, ": damaged: ", what, ": put back the files that are missing, or restore a backup"));
+    return absl::DataLossError(
+        absl::StrCat(where_, ": damaged: ", what,
+                     ": put back the files that are missing, or a copy of the whole directory"));
   }
 
   // ---- Opening ----

@@ -1,9 +1,12 @@
 #include "server/storage/rocksdb/rocks_options.h"
 
 #include <algorithm>
+#include <cstdarg>
+#include <memory>
 
 #include "rocksdb/cache.h"
 #include "rocksdb/convenience.h"
+#include "rocksdb/env.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table.h"
 #include "rocksdb/write_buffer_manager.h"
@@ -15,10 +18,17 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kBudgetBytesMin = 32 * kMiB;
 constexpr std::size_t kWriteBufferBytesMin = 1 * kMiB;
 constexpr std::size_t kWriteBufferBytesMax = 32 * kMiB;
-constexpr std::size_t kLogFileBytesMax = 4 * kMiB;
-constexpr std::size_t kLogFilesMax = 4;
 constexpr int kOpenFilesMax = 512;
 constexpr double kBloomBitsPerKey = 10;
+
+// RocksDB's own log. Its default one, a file in the directory, goes on writing
+// after a write has failed: on a full disk, an assertion of Debian's build then
+// ends the process. What matters comes back as a status.
+class NoLog final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char* /*format*/, va_list /*arguments*/) override {}
+};
 
 rocksdb::CompressionType BestCompression() {
   const auto supported = rocksdb::GetSupportedCompressions();
@@ -58,8 +68,7 @@ rocksdb::DBOptions MakeDbOptions(const MemoryPlan& plan, std::shared_ptr<rocksdb
   options.max_open_files = kOpenFilesMax;
   options.skip_stats_update_on_db_open = true;  // Reads every file's properties otherwise.
   options.avoid_unnecessary_blocking_io = true;
-  options.keep_log_file_num = kLogFilesMax;
-  options.max_log_file_size = kLogFileBytesMax;
+  options.info_log = std::make_shared<NoLog>();
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
   return options;

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -23,8 +22,10 @@ absl::Status FromRocksOpen(absl::string_view directory, const rocksdb::Status& s
     return absl::FailedPreconditionError(
         absl::StrCat(where, ": a file in it may not be read and written: ", message));
   }
-  // RocksDB has no code for this one, but it names the file in all its forms.
-  if (status.IsIOError() && absl::StrContains(absl::AsciiStrToLower(message), "lock")) {
+  // RocksDB has no code for this one: of another process's lock, and of this one's.
+  const bool locked = absl::StrContains(message, "While lock file: ") ||
+                      absl::StrContains(message, "lock hold by current process");
+  if (status.IsIOError() && locked) {
     return absl::FailedPreconditionError(
         absl::StrCat(where, ": in use by another process: stop that, or name another directory"));
   }

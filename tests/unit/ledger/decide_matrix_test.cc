@@ -1,5 +1,5 @@
 // Every state x operation x match of token, fingerprint, request_id and result x wait, against
-// section 3 of the contract, written down here a second time and in another form: a list of
+// section 3 of docs/protocol.md, written down here a second time and in another form: a list of
 // rules of which the first that matches holds.
 #include <gtest/gtest.h>
 
@@ -196,7 +196,7 @@ struct Rule {
   const char* outcome;
 };
 
-// In the contract's order; the first that matches holds.
+// In the protocol's order; the first that matches holds.
 const Rule kRules[] = {
     {Verb::kReserve, Found::kAbsent, Always, "write fresh 1"},
     {Verb::kReserve, Found::kPending, OtherFingerprint, "keep mismatch"},

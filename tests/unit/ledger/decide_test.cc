@@ -1,4 +1,4 @@
-// Section 3 of the contract, row for row and in its order: what was found, what was asked,
+// Section 3 of docs/protocol.md, row for row and in its order: what was found, what was asked,
 // and the whole decision. Times are at kNow, in epoch kEpoch.
 #include "server/ledger/decide.h"
 

@@ -1,5 +1,5 @@
-// Section 7 of the contract, on one key and a long random history: callers with lost replies and
-// old tokens, time that jumps to the edges of leases, changes of policy, outages and restores.
+// Section 7 of docs/protocol.md, on one key and a long random history: callers with lost replies
+// and old tokens, time that jumps to the edges of leases, changes of policy, outages and restores.
 // ONCED_TEST_SEED repeats a run.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Section 4 of the contract: a lease that ran out while the server was down lapses no earlier
+// Section 4 of docs/protocol.md: a lease that ran out while the server was down lapses no earlier
 // than restart_grace after it serves again.
 #include <gtest/gtest.h>
 

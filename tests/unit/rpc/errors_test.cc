@@ -1,4 +1,4 @@
-// The error table of section 5 of the contract.
+// The error table of section 5 of docs/protocol.md.
 #include "server/rpc/errors.h"
 
 #include <optional>
@@ -74,7 +74,8 @@ TEST(Errors, EveryRefusalHasItsRow) {
 TEST(Errors, OnlyAnUnknownOutcomeDoesNotSayThatNothingWasDone) {
   for (const Row& row : kRows) {
     const auto retry = row.code == grpc::UNAVAILABLE || row.code == grpc::RESOURCE_EXHAUSTED;
-    EXPECT_EQ(retry, row.retry_seconds.has_value()) << row.reason << ": section 5 of the contract";
+    EXPECT_EQ(retry, row.retry_seconds.has_value())
+        << row.reason << ": section 5 of docs/protocol.md";
   }
 }
 

@@ -1,4 +1,4 @@
-// What Validator accepts and refuses: the bounds of section 5 of the contract.
+// What Validator accepts and refuses: the bounds of section 5 of docs/protocol.md.
 #include "server/rpc/validate.h"
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Section 4 of the contract, sentence by sentence.
+// Section 4 of docs/protocol.md, sentence by sentence.
 #include <string>
 #include <vector>
 
