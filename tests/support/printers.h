@@ -46,20 +46,11 @@ inline void PrintTo(OnLapse on_lapse, std::ostream* os) {
   *os << (on_lapse == OnLapse::kHold ? "HOLD" : "REGRANT");
 }
 inline void PrintTo(Refusal refusal, std::ostream* os) {
-  constexpr const char* kNames[] = {"SUPERSEDED",
-                                    "RESTORED",
-                                    "COMMITTED_DIFFERENTLY",
-                                    "ALREADY_COMMITTED",
-                                    "NOT_RESERVED",
-                                    "QUEUE_FULL",
-                                    "DISK_FULL",
-                                    "DRAINING",
-                                    "STORE_FAILED",
-                                    "DEADLINE_PASSED",
-                                    "CANCELLED",
-                                    "NAMESPACE_NOT_ALLOWED",
-                                    "REPLY_TOO_LARGE",
-                                    "OUTCOME_UNKNOWN"};
+  constexpr const char* kNames[] = {"SUPERSEDED",        "RESTORED",       "COMMITTED_DIFFERENTLY",
+                                    "ALREADY_COMMITTED", "NOT_RESERVED",   "QUEUE_FULL",
+                                    "DISK_FULL",         "DRAINING",       "STORE_FAILED",
+                                    "DEADLINE_PASSED",   "CANCELLED",      "NAMESPACE_NOT_ALLOWED",
+                                    "REPLY_TOO_LARGE",   "OUTCOME_UNKNOWN"};
   static_assert(std::size(kNames) == static_cast<int>(Refusal::kOutcomeUnknown) + 1);
   *os << kNames[static_cast<int>(refusal)];
 }
