@@ -22,12 +22,20 @@ absl::Time BelievedAtStart(absl::Time wall, absl::Time last, absl::Duration max_
 
 BelievedClock::BelievedClock(const TimeSource& source, Options options)
     : source_(source), options_(std::move(options)) {
-  const TimeReading reading = source_.Read();
-  MutexLock lock(mutex_);
-  now_ = BelievedAtStart(reading.wall, options_.last_believed, options_.max_downtime);
-  read_at_ = reading.monotonic;
-  Advance(reading);
-  if (options_.accept_at_start) AcceptLocked();
+  absl::Duration step;
+  {
+    const TimeReading reading = source_.Read();
+    MutexLock lock(mutex_);
+    now_ = BelievedAtStart(reading.wall, options_.last_believed, options_.max_downtime);
+    read_at_ = reading.monotonic;
+    Advance(reading);
+    if (options_.accept_at_start) {
+      AcceptLocked();
+      Advance(reading);
+    }
+    step = step_;
+  }
+  if (step != absl::ZeroDuration() && options_.on_step) options_.on_step(step);
 }
 
 absl::Time BelievedClock::Now() const {

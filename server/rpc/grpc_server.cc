@@ -49,6 +49,9 @@ void QuietenLibraries() {
 void SetLimits(grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(limits::kMessageBytesMax);
   builder.SetMaxSendMessageSize(-1);
+  // Else the limit above is looked at after a message was inflated, to whatever size.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsMax);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeoutMs);

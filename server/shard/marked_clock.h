@@ -1,6 +1,8 @@
 // Time that a store has promised never to go back behind.
 #pragma once
 
+#include <algorithm>
+
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/base/clock.h"
@@ -14,23 +16,29 @@ namespace onced {
 //           sees no time earlier than one that a decision was made by.
 class MarkedClock {
  public:
-  MarkedClock(const Clock& clock, Store& store) : clock_(clock), store_(store) {}
+  MarkedClock(const Clock& clock, Store& store)
+      : clock_(clock), store_(store), started_(clock.Now()) {}
 
-  // Writes the mark ahead where needed, which is once a second at most, and
-  // then waits for the disk. An error if that failed.
+  // Writes the mark ahead where needed, which is once a second at most (a little
+  // more often at first), and then waits for the disk. An error if that failed.
   absl::StatusOr<absl::Time> Now() {
     const absl::Time now = clock_.Now();
     if (now <= store_.clock_mark()) return now;
-    const absl::Status raised = store_.RaiseClockMark(now + kAhead);
+    // A start resumes at the mark. Were it always a second ahead, a process that
+    // crashes ten times a second would make time pass ten times too fast.
+    const absl::Duration ahead = std::clamp(now - started_, kAheadMin, kAheadMax);
+    const absl::Status raised = store_.RaiseClockMark(now + ahead);
     if (!raised.ok()) return raised;
     return now;
   }
 
-  static constexpr absl::Duration kAhead = absl::Seconds(1);
+  static constexpr absl::Duration kAheadMin = absl::Milliseconds(20);
+  static constexpr absl::Duration kAheadMax = absl::Seconds(1);
 
  private:
   const Clock& clock_;
   Store& store_;
+  const absl::Time started_;
 };
 
 }  // namespace onced

@@ -41,7 +41,7 @@ class WatermarkKeeper;
 //            (kFsync) or of the process (kProcess). After a failed write, whose
 //            outcome nobody knows, nothing is read, written or tried again: all
 //            that follows is UNAVAILABLE until the store is opened anew. A store
-//            from which a durable write is missing does not open (Watermark).
+//            whose log ends before what was durable does not open (Watermark).
 // Limits:    its caches and write buffers stay within half of the memory
 //            budget, so that the other half is left for the rest of the server.
 class RocksStore final : public Store {

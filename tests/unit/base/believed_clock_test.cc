@@ -160,6 +160,10 @@ TEST_F(BelievedClockTest, StartsWhereItIsPlausible) {
     const absl::Time last = source_.wall() - row.wall_ahead;
     const BelievedClock clock(source_, Options(last));
     EXPECT_EQ(clock.Now(), row.believed ? source_.wall() : last);
+    const bool step = absl::AbsDuration(row.wall_ahead) > absl::Minutes(1) && !row.believed;
+    EXPECT_EQ(steps_,
+              step ? std::vector<absl::Duration>{row.wall_ahead} : std::vector<absl::Duration>{});
+    steps_.clear();
   }
 }
 
@@ -170,6 +174,7 @@ TEST_F(BelievedClockTest, AcceptsAtTheStartIfAsked) {
     const BelievedClock clock(source_, options);
     EXPECT_EQ(clock.Step(), absl::ZeroDuration());
     EXPECT_EQ(clock.Now(), std::max(source_.wall(), source_.wall() - ahead));
+    EXPECT_EQ(steps_, std::vector<absl::Duration>{});
   }
 }
 
