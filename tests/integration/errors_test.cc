@@ -265,6 +265,19 @@ TEST_F(Errors, UnknownFieldsAreIgnored) {
   EXPECT_TRUE(RawCall(api_.channel(), MethodOfApi("Reserve"), request).status.ok());
 }
 
+// A message's size would be looked at only after it was inflated.
+TEST_F(Errors, CompressedMessagesAreRefused) {
+  for (const auto algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
+    grpc::ClientContext context;
+    context.set_deadline(Soon());
+    context.set_compression_algorithm(algorithm);
+    v1::ReserveResponse response;
+    const v1::ReserveRequest request = ReserveOf(std::string(200, 'k'));
+    EXPECT_EQ(api_.stub().Reserve(&context, request, &response).error_code(), grpc::UNIMPLEMENTED);
+  }
+  EXPECT_EQ(api_.Inspect(std::string(200, 'k')).state(), v1::STATE_ABSENT);
+}
+
 // ---- RESOURCE_EXHAUSTED ----
 
 TEST(ErrorsOfAFullQueue, ACallIsRefusedWholly) {
