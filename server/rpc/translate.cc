@@ -143,6 +143,8 @@ const T& As(const Answer& answer) {
 v1::ReserveResponse ReserveResponseOf(const Answer& answer) {
   v1::ReserveResponse to;
   Set(*to.mutable_server_time(), answer.server_time);
+  // Named one by one, so that a new answer does not compile until it has a place.
+  const auto not_an_answer = [] { ONCED_CHECK(!"an answer to Reserve"); };
   const auto verdict = [&](v1::Outcome outcome, const Holder& holder) {
     to.set_outcome(outcome);
     Set(*to.mutable_holder(), holder);
@@ -163,7 +165,9 @@ v1::ReserveResponse ReserveResponseOf(const Answer& answer) {
           },
           [&](const Mismatch& mismatch) { verdict(v1::OUTCOME_MISMATCH, mismatch.holder); },
           [&](const Unresolved& unresolved) { verdict(v1::OUTCOME_UNRESOLVED, unresolved.holder); },
-          [](const auto&) { ONCED_CHECK(!"an answer to Reserve"); }},
+          [&](const Parked&) { not_an_answer(); }, [&](const CommitDone&) { not_an_answer(); },
+          [&](const ReleaseDone&) { not_an_answer(); }, [&](const ExtendDone&) { not_an_answer(); },
+          [&](const Inspected&) { not_an_answer(); }, [&](const Refused&) { not_an_answer(); }},
       answer.reply);
   return to;
 }
