@@ -1,0 +1,224 @@
+// The composition root. Built from the bottom up; destruction runs the other
+// way and is the shutdown order.
+#include "server/serve.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/believed_clock.h"
+#include "server/base/clock.h"
+#include "server/base/random.h"
+#include "server/config/config.h"
+#include "server/config/cores.h"
+#include "server/observe/http_server.h"
+#include "server/observe/log.h"
+#include "server/observe/prometheus_telemetry.h"
+#include "server/rpc/errors.h"
+#include "server/rpc/grpc_server.h"
+#include "server/rpc/service.h"
+#include "server/shard/shard_set.h"
+#include "server/storage/metered_store.h"
+#include "server/storage/rocksdb/rocks_store.h"
+
+namespace onced {
+namespace {
+
+constexpr int kExitFailed = 1;
+// What the process may take to end beyond the grace for calls in flight, before
+// the kernel ends it: a hang is worse than a crash, which loses nothing.
+constexpr unsigned kWatchdogSeconds = 20;
+
+int Fail(const absl::Status& status) {
+  std::fprintf(stderr, "onced: %s\n", std::string(status.message()).c_str());
+  return kExitFailed;
+}
+
+// Before the first thread: all threads inherit it.
+sigset_t BlockStopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+int WaitForStopSignal(const sigset_t& signals) {
+  int received = 0;
+  sigwait(&signals, &received);
+  return received;
+}
+
+// Returns after `window`, or at once if somebody is in a hurry.
+void WaitForSecondSignal(const sigset_t& signals, absl::Duration window) {
+  const timespec timeout = absl::ToTimespec(window);
+  // Ignored: which of the two it was makes no difference.
+  (void)sigtimedwait(&signals, nullptr, &timeout);
+}
+
+LogLevel LevelOf(Config::LogLevel level) {
+  switch (level) {
+    case Config::LogLevel::kDebug:
+      return LogLevel::kDebug;
+    case Config::LogLevel::kInfo:
+      return LogLevel::kInfo;
+    case Config::LogLevel::kWarn:
+      return LogLevel::kWarn;
+    case Config::LogLevel::kError:
+      return LogLevel::kError;
+  }
+  __builtin_unreachable();
+}
+
+absl::StatusOr<std::unique_ptr<RocksStore>> OpenStore(const Config& config, absl::Time wall_now,
+                                                      rocksdb::Env* env) {
+  SystemRandom random;
+  return RocksStore::Open(
+      {.data_dir = config.data_dir,
+       .shards = config.shards,
+       .durability = config.durability == Config::Durability::kFsync
+                         ? RocksStore::Durability::kFsync
+                         : RocksStore::Durability::kProcess,
+       .memory_budget_bytes = config.memory_budget_bytes,
+       .restart_grace = config.restart_grace,
+       .disk_floor_bytes = config.disk_floor_bytes,
+       .wall_now = wall_now,
+       .max_downtime = config.accept_clock ? absl::InfiniteDuration() : config.max_downtime,
+       .random = random,
+       .env = env});
+}
+
+void LogStep(Log& log, absl::Duration step) {
+  if (step == absl::ZeroDuration()) {
+    log.Info("clock_followed_again");
+  } else {
+    log.Warn(
+        "clock_step_not_believed",
+        {{"step", step}, {"way_out", "set the clock right, or restart with --accept-clock yes"}});
+  }
+}
+
+void AddGauges(PrometheusTelemetry& telemetry, const ShardSet& shards, const RocksStore& store,
+               const BelievedClock& clock) {
+  for (std::size_t i = 0; i < shards.executor_count(); ++i) {
+    telemetry.AddGauge(kQueueDepthGauge, {{"executor", absl::StrCat(i)}},
+                       [&shards, i] { return static_cast<double>(shards.queue_depth(i)); });
+  }
+  telemetry.AddGauge(kWaitersGauge, {}, [&] { return static_cast<double>(shards.waiters()); });
+  telemetry.AddGauge(kStoredKeysGauge, {},
+                     [&] { return static_cast<double>(store.EstimateKeys()); });
+  telemetry.AddGauge(kDiskFreeGauge, {}, [&] { return static_cast<double>(store.FreeBytes()); });
+  telemetry.AddGauge(kDiskLowGauge, {}, [&] { return store.LowOnSpace() ? 1.0 : 0.0; });
+  telemetry.AddGauge(kClockStepGauge, {}, [&] { return absl::ToDoubleSeconds(clock.Step()); });
+}
+
+int Serve(const Config& config, const Machine& machine) {
+  const sigset_t stop_signals = BlockStopSignals();
+  const SystemTimeSource system_time;
+  const TimeSource& time_source =
+      machine.time_source != nullptr ? *machine.time_source : system_time;
+  const SystemClock wall;
+  Log log(wall, {.level = LevelOf(config.log_level)});
+  PrometheusTelemetry telemetry({.build_info = {{"version", ONCED_VERSION}},
+                                 .start_time = wall.Now(),
+                                 .reasons = AllReasons()},
+                                log);
+  const PolicyTable policies = config.Policies();
+
+  std::atomic<bool> serving{false};
+  std::atomic<bool> store_failed{false};
+  auto disk = OpenStore(config, time_source.Read().wall, machine.env);
+  if (!disk.ok()) return Fail(disk.status());
+  const std::unique_ptr<Store> wrapped = machine.wrap_store ? machine.wrap_store(**disk) : nullptr;
+  const BelievedClock clock(time_source,
+                            {.tolerance = config.clock_tolerance,
+                             .max_downtime = config.max_downtime,
+                             .accept_at_start = config.accept_clock,
+                             .last_believed = (*disk)->clock_mark(),
+                             .on_step = [&](absl::Duration step) { LogStep(log, step); }});
+  MeteredStore store(wrapped ? *wrapped : **disk, clock, telemetry, [&] {
+    // Nobody knows what is on the disk: the process ends, and opens it anew.
+    if (!store_failed.exchange(true)) kill(getpid(), SIGTERM);
+  });
+  const std::uint32_t shard_count = store.identity().shards;
+  ShardSet shards(
+      {.executors = ExecutorCount(config.executors, AvailableCores(), shard_count),
+       .limits = {.queue_max = config.queue_max, .settle_queue_max = config.settle_queue_max}},
+      store, clock, telemetry);
+  AddGauges(telemetry, shards, **disk, clock);
+  IdempotencyService service(shards, policies, telemetry);
+  const auto live = [&] {
+    return store_failed ? absl::UnavailableError("the store has failed") : absl::OkStatus();
+  };
+  const auto ready = [&] {
+    return serving ? live() : absl::UnavailableError("starting or draining");
+  };
+  // After what its gauges ask, so that it goes before that.
+  auto http = HttpServer::Open(
+      {.host = config.http_listen.host,
+       .port = config.http_listen.port,
+       .metrics = [&] { return telemetry.Scrape(); },
+       .live = live,
+       .ready = ready,
+       .warning =
+           [&] { return store.LowOnSpace() ? "disk nearly full: nothing new is granted" : ""; }});
+  if (!http.ok()) return Fail(http.status());
+  auto server = GrpcServer::Listen(ToText(config.listen), service);
+  if (!server.ok()) return Fail(server.status());
+
+  serving = true;
+  const std::string listen =
+      ToText({config.listen.host, static_cast<std::uint16_t>((*server)->port())});
+  const std::string http_listen = ToText({config.http_listen.host, (*http)->port()});
+  log.Info("serving", {{"listen", listen},
+                       {"http_listen", http_listen},
+                       {"data_dir", config.data_dir},
+                       {"shards", shard_count},
+                       {"executors", shards.executor_count()},
+                       {"version", ONCED_VERSION}});
+
+  // 1. Say so, and grant nothing any more; parked calls are answered.
+  // 2. For a while, whoever holds a key can still settle it.
+  // 3. The calls in flight end, and are durable when answered; no new ones are taken.
+  // 4. Executors finish their queues, the store closes: the destructors.
+  const int received = WaitForStopSignal(stop_signals);
+  log.Info("draining", {{"signal", received}, {"store_failed", store_failed.load()}});
+  const absl::Duration bound = config.drain_window + config.shutdown_grace;
+  alarm(static_cast<unsigned>(absl::ToInt64Seconds(bound)) + kWatchdogSeconds);
+  serving = false;
+  (*server)->StopServing();
+  shards.StartDraining();
+  if (!store_failed) WaitForSecondSignal(stop_signals, config.drain_window);
+  service.AwaitIdle(config.shutdown_grace);
+  (*server)->Shutdown();
+  log.Info("stopped", {{"store_failed", store_failed.load()}});
+  // Nothing of a failed store is touched again, not even to close it.
+  if (store_failed) std::_Exit(kExitFailed);
+  return 0;
+}
+
+}  // namespace
+
+int Main(const std::vector<std::string>& args, const Machine& machine) {
+  const auto invocation = LoadConfig(args, ReadEnvironment, ReadConfigFile);
+  if (!invocation.ok()) return Fail(invocation.status());
+  if (std::holds_alternative<ShowHelp>(*invocation))
+    return std::fputs(HelpText().c_str(), stdout) < 0;
+  if (std::holds_alternative<ShowVersion>(*invocation))
+    return std::puts("onced " ONCED_VERSION) < 0;
+  return Serve(std::get<Config>(*invocation), machine);
+}
+
+}  // namespace onced
