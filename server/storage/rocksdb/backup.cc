@@ -266,6 +266,7 @@ absl::StatusOr<BackupReport> MakeBackup(rocksdb::DB& db, const StoreIdentity& id
 
 std::optional<BackupReport> FindNewestBackup(const std::string& directory) {
   rocksdb::BackupEngineReadOnly* opened = nullptr;
+  if (directory.empty()) return std::nullopt;
   const rocksdb::Status status = rocksdb::BackupEngineReadOnly::Open(
       rocksdb::BackupEngineOptions(directory), rocksdb::Env::Default(), &opened);
   if (!status.ok()) return std::nullopt;
