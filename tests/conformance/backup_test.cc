@@ -163,7 +163,7 @@ TEST_F(BackupTest, RestoresEveryRecordByteForByte) {
   const RestoreReport report = RestoreAndOpen("restored");
   EXPECT_EQ(report.backup_id, 1U);
   EXPECT_EQ(report.cut_time, cut_);
-  EXPECT_GE(report.keys, static_cast<std::uint64_t>(kRecords) / 2);
+  EXPECT_EQ(report.keys, static_cast<std::uint64_t>(kRecords));
   EXPECT_EQ(report.old_epoch, before.epoch);
   EXPECT_EQ(report.new_epoch, store_->identity().epoch);
   EXPECT_FALSE(report.new_epoch == before.epoch);
@@ -430,7 +430,9 @@ fs::path FindData(const std::string& directory) {
 
 // An incremental backup shares a data file with an earlier one.
 TEST_F(BackupTest, ADamagedSharedFileIsNotTrusted) {
-  ASSERT_TRUE(PutRecord(*store_, PlaceOf(0), FullCommitted()).ok());
+  for (int i = 0; i < kRecords; ++i) {
+    ASSERT_TRUE(PutRecord(*store_, PlaceOf(i), FullCommitted()).ok());
+  }
   GoodBackup();
   const fs::path shared = FindData(plan_.directory + "/shared_checksum");
   ASSERT_FALSE(shared.empty());
@@ -482,10 +484,12 @@ TEST_F(BackupTest, WhatACrashLeftUnverifiedIsRemoved) {
   GoodBackup();
   GoodBackup();
   WriteFile(plan_.directory + "/UNVERIFIED", "1");  // As if it had come before the verdict on 2.
-  fs::create_directories(plan_.directory + "/private/3.tmp");
-  WriteFile(plan_.directory + "/private/3.tmp/CURRENT", "half");
+  fs::create_directories(plan_.directory + "/private/9");  // Half copied.
+  WriteFile(plan_.directory + "/private/9/CURRENT", "half");
+  WriteFile(plan_.directory + "/meta/9.tmp", "half");
   GoodBackup();
-  EXPECT_FALSE(fs::exists(plan_.directory + "/private/3.tmp"));
+  EXPECT_FALSE(fs::exists(plan_.directory + "/private/9"));
+  EXPECT_FALSE(fs::exists(plan_.directory + "/meta/9.tmp"));
   EXPECT_FALSE(fs::exists(plan_.directory + "/UNVERIFIED"));
   std::size_t backups = 0;
   for (const auto& entry : fs::directory_iterator(plan_.directory + "/meta")) {

@@ -91,8 +91,9 @@ class BackupMaker {
   // A crash may have come between the copy and its verdict.
   absl::Status DropUnverified() {
     std::string text;
-    rocksdb::Status status = rocksdb::ReadFileToString(db_.GetEnv(), UnverifiedPath(), &text);
+    rocksdb::Status status = db_.GetEnv()->FileExists(UnverifiedPath());
     if (status.IsNotFound()) return absl::OkStatus();
+    if (status.ok()) status = rocksdb::ReadFileToString(db_.GetEnv(), UnverifiedPath(), &text);
     std::uint32_t last = 0;
     // A crash while it was written: then there was no copy yet.
     if (status.ok() && absl::SimpleAtoi(text, &last)) {
@@ -221,9 +222,8 @@ class BackupMaker {
   }
 
   absl::Status Verified() {
-    const rocksdb::Status removed = db_.GetEnv()->DeleteFile(UnverifiedPath());
+    rocksdb::Status status = db_.GetEnv()->DeleteFile(UnverifiedPath());
     std::unique_ptr<rocksdb::Directory> entries;
-    rocksdb::Status status = removed.IsNotFound() ? rocksdb::Status::OK() : removed;
     if (status.ok()) status = db_.GetEnv()->NewDirectory(plan_.directory, &entries);
     if (status.ok()) status = entries->Fsync();
     return status.ok() ? absl::OkStatus() : Failed("can't be written", status);

@@ -24,6 +24,10 @@ absl::StatusOr<PlainDatabase> OpenPlain(rocksdb::Env& env, const std::string& di
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(plan.cache_bytes);
   rocksdb::DBOptions options = MakeDbOptions(plan, cache);
   options.env = &env;
+  // An assertion of Debian's build fails if a read-only database wants a thread
+  // to remove files, as after VerifyChecksum().
+  options.avoid_unnecessary_blocking_io = false;
+  options.skip_stats_update_on_db_open = false;  // Else it can't tell how many keys there are.
   options.rate_limiter = std::move(limiter);
   std::vector<std::string> names;
   rocksdb::Status status = rocksdb::DB::ListColumnFamilies(options, directory, &names);
