@@ -191,18 +191,11 @@ google::rpc::Status ErrorOf(const std::vector<Violation>& violations) {
 }
 
 AdminRefusal RefusalOfBackup(const absl::Status& failure) {
-  switch (failure.code()) {
-    case absl::StatusCode::kFailedPrecondition:
-      return AdminRefusal::kBackupDirUnfit;
-    case absl::StatusCode::kResourceExhausted:
-      return AdminRefusal::kBackupNoSpace;
-    case absl::StatusCode::kDataLoss:
-      return AdminRefusal::kBackupDamaged;
-    case absl::StatusCode::kCancelled:
-      return AdminRefusal::kDraining;
-    default:  // Of all that a status can be, no more than these say anything.
-      return AdminRefusal::kBackupFailed;
-  }
+  if (absl::IsFailedPrecondition(failure)) return AdminRefusal::kBackupDirUnfit;
+  if (absl::IsResourceExhausted(failure)) return AdminRefusal::kBackupNoSpace;
+  if (absl::IsDataLoss(failure)) return AdminRefusal::kBackupDamaged;
+  if (absl::IsCancelled(failure)) return AdminRefusal::kDraining;
+  return AdminRefusal::kBackupFailed;
 }
 
 google::rpc::Status ErrorOf(AdminRefusal refusal, absl::string_view detail) {

@@ -356,6 +356,77 @@ TEST_F(BackupTest, ARestoreThatDidNotEndIsNoStoreAndCanBeRunAgain) {
   expect_mended("moved");
 }
 
+// Fails every operation from the n-th on, as the end of the process would.
+class EndingEnv final : public rocksdb::EnvWrapper {
+ public:
+  explicit EndingEnv(int operations) : EnvWrapper(rocksdb::Env::Default()), left_(operations) {}
+  const char* Name() const override { return "EndingEnv"; }
+  rocksdb::Status NewSequentialFile(const std::string& name,
+                                    std::unique_ptr<rocksdb::SequentialFile>* file,
+                                    const rocksdb::EnvOptions& options) override {
+    return Ended() ? Gone() : EnvWrapper::NewSequentialFile(name, file, options);
+  }
+  rocksdb::Status NewRandomAccessFile(const std::string& name,
+                                      std::unique_ptr<rocksdb::RandomAccessFile>* file,
+                                      const rocksdb::EnvOptions& options) override {
+    return Ended() ? Gone() : EnvWrapper::NewRandomAccessFile(name, file, options);
+  }
+  rocksdb::Status NewWritableFile(const std::string& name,
+                                  std::unique_ptr<rocksdb::WritableFile>* file,
+                                  const rocksdb::EnvOptions& options) override {
+    return Ended() ? Gone() : EnvWrapper::NewWritableFile(name, file, options);
+  }
+  rocksdb::Status NewRandomRWFile(const std::string& name,
+                                  std::unique_ptr<rocksdb::RandomRWFile>* file,
+                                  const rocksdb::EnvOptions& options) override {
+    return Ended() ? Gone() : EnvWrapper::NewRandomRWFile(name, file, options);
+  }
+  rocksdb::Status NewDirectory(const std::string& name,
+                               std::unique_ptr<rocksdb::Directory>* directory) override {
+    return Ended() ? Gone() : EnvWrapper::NewDirectory(name, directory);
+  }
+  rocksdb::Status RenameFile(const std::string& from, const std::string& to) override {
+    return Ended() ? Gone() : EnvWrapper::RenameFile(from, to);
+  }
+  rocksdb::Status LockFile(const std::string& name, rocksdb::FileLock** lock) override {
+    return Ended() ? Gone() : EnvWrapper::LockFile(name, lock);
+  }
+
+ private:
+  bool Ended() { return left_.fetch_sub(1) <= 0; }
+  static rocksdb::Status Gone() { return rocksdb::Status::IOError("fake: it has ended"); }
+
+  std::atomic<int> left_;
+};
+
+TEST_F(BackupTest, WhereverARestoreEndsItCanBeRunAgain) {
+  ASSERT_TRUE(PutRecord(*store_, PlaceOf(0), FullCommitted()).ok());
+  GoodBackup();
+  store_.reset();
+  int refused = 0;
+  for (int operations = 1;; operations += 1 + operations / 8) {
+    SCOPED_TRACE(absl::StrCat(operations, " operations"));
+    const std::string directory = temp_.File(absl::StrCat("restored", operations));
+    EndingEnv env(operations);
+    RestoreOptions options = To(absl::StrCat("restored", operations));
+    options.env = &env;
+    const absl::Status ended = RestoreBackup(options).status();
+    if (fs::exists(directory + "/RESTORING")) {
+      ++refused;
+      ASSERT_FALSE(ended.ok());
+      EXPECT_THAT(Open(directory, Later()),
+                  Fails(absl::StatusCode::kFailedPrecondition, "run the same onced restore again"));
+    } else if (!ended.ok()) {
+      EXPECT_FALSE(HoldsDatabase(directory)) << "nothing was begun";
+    }
+    if (ended.ok()) break;
+    RestoreAndOpen(absl::StrCat("restored", operations));
+    EXPECT_EQ(*FindRecord(*store_, PlaceOf(0)), FullCommitted());
+    store_.reset();
+  }
+  EXPECT_GT(refused, 5);
+}
+
 TEST_F(BackupTest, WhatIsMovedUpIsOutOfTheWayOfADamagedStore) {
   // The other order would leave CURRENT among half of the files.
   const auto staging = BeginRestore(temp_.File("dir"));
@@ -486,10 +557,8 @@ TEST_F(BackupTest, WhatACrashLeftUnverifiedIsRemoved) {
   WriteFile(plan_.directory + "/UNVERIFIED", "1");  // As if it had come before the verdict on 2.
   fs::create_directories(plan_.directory + "/private/9");  // Half copied.
   WriteFile(plan_.directory + "/private/9/CURRENT", "half");
-  WriteFile(plan_.directory + "/meta/9.tmp", "half");
   GoodBackup();
   EXPECT_FALSE(fs::exists(plan_.directory + "/private/9"));
-  EXPECT_FALSE(fs::exists(plan_.directory + "/meta/9.tmp"));
   EXPECT_FALSE(fs::exists(plan_.directory + "/UNVERIFIED"));
   std::size_t backups = 0;
   for (const auto& entry : fs::directory_iterator(plan_.directory + "/meta")) {

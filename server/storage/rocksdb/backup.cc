@@ -33,7 +33,6 @@ constexpr int kRefillUs = 100'000;
 
 std::shared_ptr<rocksdb::RateLimiter> LimiterFor(std::uint64_t rate_bytes) {
   if (rate_bytes == 0) return nullptr;
-  // Shared: the engine's and the database's types ask for it.
   return std::shared_ptr<rocksdb::RateLimiter>(
       rocksdb::NewGenericRateLimiter(static_cast<std::int64_t>(rate_bytes), kRefillUs,
                                      /*fairness=*/10, rocksdb::RateLimiter::Mode::kAllIo));
@@ -248,7 +247,7 @@ class BackupMaker {
   const BackupPlan& plan_;
   const std::atomic<bool>& stop_;
   const BackupLabel label_;
-  const std::shared_ptr<rocksdb::RateLimiter> limiter_;
+  const std::shared_ptr<rocksdb::RateLimiter> limiter_;  // Shared: RocksDB's types ask for it.
   StoppableEnv env_;
   DirectoryLock lock_;
   std::unique_ptr<rocksdb::BackupEngine> engine_;

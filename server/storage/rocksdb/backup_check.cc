@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/storage/rocksdb/plain_database.h"
 #include "server/storage/rocksdb/rocks_status.h"
 #include "server/storage/rocksdb/watermark.h"
 
@@ -20,7 +19,7 @@ absl::Status CheckIdentity(const StoreIdentity& identity, const BackupLabel& lab
 
 absl::StatusOr<StoreMeta> CheckBackup(const rocksdb::BackupEngineReadOnlyBase& engine,
                                       rocksdb::BackupID id, const BackupLabel& label,
-                                      std::shared_ptr<rocksdb::RateLimiter> limiter) {
+                                      Limiter limiter) {
   rocksdb::Status status = engine.VerifyBackup(id, /*verify_with_checksum=*/true);
   rocksdb::BackupInfo info;
   if (status.ok()) status = engine.GetBackupInfo(id, &info, /*include_file_details=*/true);

@@ -1,15 +1,14 @@
 // Whether a backup is whole: the same for one just made and one to be restored.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "rocksdb/rate_limiter.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "server/storage/codec/backup_label.h"
 #include "server/storage/codec/store_meta.h"
+#include "server/storage/rocksdb/plain_database.h"
 
 namespace onced {
 
@@ -21,7 +20,7 @@ namespace onced {
 // DATA_LOSS if it is damaged; FAILED_PRECONDITION if a newer version made it.
 absl::StatusOr<StoreMeta> CheckBackup(const rocksdb::BackupEngineReadOnlyBase& engine,
                                       rocksdb::BackupID id, const BackupLabel& label,
-                                      std::shared_ptr<rocksdb::RateLimiter> limiter = nullptr);
+                                      Limiter limiter = nullptr);
 
 // The status of an operation on the backups in `directory`.
 absl::Status FromBackup(const std::string& directory, absl::string_view what,

@@ -18,9 +18,9 @@ absl::Status Failed(const rocksdb::Status& status) {
 }  // namespace
 
 absl::StatusOr<PlainDatabase> OpenPlain(rocksdb::Env& env, const std::string& directory,
-                                        PlainAccess access,
-                                        std::shared_ptr<rocksdb::RateLimiter> limiter) {
+                                        PlainAccess access, Limiter limiter) {
   const MemoryPlan plan = PlanMemory(0);  // The least.
+  // Shared: with RocksDB, whose types ask for it.
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(plan.cache_bytes);
   rocksdb::DBOptions options = MakeDbOptions(plan, cache);
   options.env = &env;

@@ -23,12 +23,14 @@ struct PlainDatabase {
   std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families;
 };
 
+// Paces reads of priority IO_LOW; null: none.
+// Shared: RocksDB's types ask for it.
+using Limiter = std::shared_ptr<rocksdb::RateLimiter>;
+
 enum class PlainAccess : std::uint8_t { kRead, kReadAndWrite };
 
-// `limiter` paces reads of priority IO_LOW; may be null.
 absl::StatusOr<PlainDatabase> OpenPlain(rocksdb::Env& env, const std::string& directory,
-                                        PlainAccess access,
-                                        std::shared_ptr<rocksdb::RateLimiter> limiter = nullptr);
+                                        PlainAccess access, Limiter limiter = nullptr);
 
 // DATA_LOSS if it isn't a whole store.
 absl::StatusOr<StoreMeta> ReadPlainMeta(const PlainDatabase& database);
