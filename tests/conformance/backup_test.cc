@@ -145,6 +145,18 @@ TEST_F(BackupTest, TellsWhatItMade) {
   EXPECT_EQ(FindNewestBackup(temp_.File("none")), std::nullopt);
 }
 
+TEST_F(BackupTest, DirectoriesMayBeNamedFromWhereOneIs) {
+  ASSERT_TRUE(PutRecord(*store_, PlaceOf(0), FullCommitted()).ok());
+  plan_.directory = fs::relative(plan_.directory);
+  GoodBackup();
+  store_.reset();
+  RestoreOptions options = To("restored");
+  options.data_dir = fs::relative(options.data_dir);
+  const auto restored = RestoreBackup(options);
+  EXPECT_TRUE(restored.ok()) << restored.status();
+  EXPECT_TRUE(Open(temp_.File("restored"), Later()).ok());
+}
+
 TEST_F(BackupTest, IsItsOwnersAlone) {
   GoodBackup();
   EXPECT_EQ(fs::status(plan_.directory).permissions(), fs::perms::owner_all);

@@ -41,6 +41,7 @@ std::shared_ptr<rocksdb::RateLimiter> LimiterFor(std::uint64_t rate_bytes) {
 // One backup, step by step. Used once.
 class BackupMaker {
  public:
+  // `plan` names its directory from the root.
   BackupMaker(rocksdb::DB& db, const StoreIdentity& identity, const BackupPlan& plan,
               absl::Time cut_time, const std::atomic<bool>& stop)
       : db_(db),
@@ -260,7 +261,10 @@ class BackupMaker {
 absl::StatusOr<BackupReport> MakeBackup(rocksdb::DB& db, const StoreIdentity& identity,
                                         const BackupPlan& plan, absl::Time cut_time,
                                         const std::atomic<bool>& stop) {
-  return BackupMaker(db, identity, plan, cut_time, stop).Make();
+  if (plan.directory.empty()) return PrepareBackupDirectory(plan.directory);
+  BackupPlan from_root = plan;
+  from_root.directory = AbsolutePath(plan.directory);
+  return BackupMaker(db, identity, from_root, cut_time, stop).Make();
 }
 
 std::optional<BackupReport> FindNewestBackup(const std::string& directory) {

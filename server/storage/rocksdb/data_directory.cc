@@ -126,6 +126,8 @@ absl::Status PrepareBackupDirectory(const std::string& directory) {
   return MakeUsable(directory, "backup directory");
 }
 
+std::string AbsolutePath(const std::string& directory) { return Normal(directory).string(); }
+
 bool HoldsDatabase(const std::string& directory) {
   std::error_code error;
   return fs::exists(fs::path(directory) / "CURRENT", error);

@@ -17,6 +17,9 @@ absl::Status MakeDataDirectory(const std::string& directory);
 // And for one that backups are kept in.
 absl::Status PrepareBackupDirectory(const std::string& directory);
 
+// The same directory by a path from the root, which the backup engine wants.
+std::string AbsolutePath(const std::string& directory);
+
 // Whether a RocksDB was made here: then its CURRENT file is there.
 bool HoldsDatabase(const std::string& directory);
 

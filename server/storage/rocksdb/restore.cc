@@ -179,7 +179,9 @@ class Restorer {
 }  // namespace
 
 absl::StatusOr<RestoreReport> RestoreBackup(const RestoreOptions& options) {
-  return Restorer(options).Restore();
+  RestoreOptions from_root = options;
+  if (!options.from.empty()) from_root.from = AbsolutePath(options.from);
+  return Restorer(from_root).Restore();
 }
 
 }  // namespace onced
