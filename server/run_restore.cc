@@ -16,6 +16,8 @@ constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitRefused = 3;
 constexpr int kExitDamaged = 4;
+// As oncectl shows it.
+constexpr char kRfc3339[] = "%E4Y-%m-%d%ET%H:%M:%E6SZ";
 
 int ExitCodeOf(const absl::Status& status) {
   switch (status.code()) {
@@ -57,7 +59,7 @@ int RunRestore(const std::vector<std::string>& args, const Machine& machine) {
   if (!restored.ok()) return Fail(restored.status(), ExitCodeOf(restored.status()));
   const std::string told = absl::StrCat(
       "restored:    backup ", restored->backup_id, " of ", wanted.from, " to ", wanted.data_dir,
-      "\ncut_time:    ", absl::FormatTime(restored->cut_time, absl::UTCTimeZone()),
+      "\ncut_time:    ", absl::FormatTime(kRfc3339, restored->cut_time, absl::UTCTimeZone()),
       "\nepoch:       ", absl::Hex(restored->old_epoch.value, absl::kZeroPad8), " -> ",
       absl::Hex(restored->new_epoch.value, absl::kZeroPad8), "\nkeys:        ", restored->keys,
       " (estimate)\nfence_floor: ", restored->fence_floor.value, "\n");

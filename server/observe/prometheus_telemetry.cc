@@ -21,6 +21,7 @@ using Buckets = Histogram::BucketBoundaries;
 
 // A reason that nobody announced: it is counted, but can't make a new series.
 constexpr char kOtherReason[] = "OTHER";
+constexpr char kRfc3339[] = "%E4Y-%m-%d%ET%H:%M:%E6SZ";
 
 // Seconds. From a replay out of memory to a call that waits for a slow disk.
 const Buckets& DurationBuckets() {
@@ -310,11 +311,12 @@ void PrometheusTelemetry::BackupFailed(absl::string_view what, absl::Duration du
 void PrometheusTelemetry::BackupMade(const BackupReport& report, absl::Duration duration) {
   BackupFound(report);
   backup_duration_->Set(absl::ToDoubleSeconds(duration));
-  log_.Info("backup_made", {{"backup_id", report.id},
-                            {"cut_time", absl::FormatTime(report.cut_time, absl::UTCTimeZone())},
-                            {"size_bytes", report.size_bytes},
-                            {"file_count", report.file_count},
-                            {"duration", duration}});
+  log_.Info("backup_made",
+            {{"backup_id", report.id},
+             {"cut_time", absl::FormatTime(kRfc3339, report.cut_time, absl::UTCTimeZone())},
+             {"size_bytes", report.size_bytes},
+             {"file_count", report.file_count},
+             {"duration", duration}});
 }
 
 void PrometheusTelemetry::BackupFound(const BackupReport& report) {
