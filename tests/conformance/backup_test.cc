@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -102,7 +103,7 @@ class BackupTest : public testing::Test {
     const auto report = RestoreBackup(To(name));
     EXPECT_TRUE(report.ok()) << report.status();
     const absl::Status opened = Open(temp_.File(name), Later());
-    EXPECT_TRUE(opened.ok()) << opened;
+    if (!opened.ok()) throw std::runtime_error(std::string(opened.message()));
     return report.ok() ? *report : RestoreReport{};
   }
 
