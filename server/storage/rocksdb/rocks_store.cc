@@ -54,7 +54,8 @@ RocksStore::RocksStore(const Options& options, std::unique_ptr<RocksDatabase> da
       outage_(database->meta.outage),
       database_(std::move(database)),
       fences_(database_->meta.fences),
-      watermark_(std::make_unique<WatermarkKeeper>(*database_->db, std::move(database_->watermark),
+      watermark_(std::make_unique<WatermarkKeeper>(*database_->db, *database_->file_changes,
+                                                   std::move(database_->watermark),
                                                    WatermarkStoreId(identity_), !sync_)),
       clock_mark_us_(StoredTime(database_->meta.clock_mark)) {}
 
