@@ -54,7 +54,7 @@ class Opener {
     if (!meta.ok()) return meta.status();
     status = meta->has_value() ? ResumeStore(**std::move(meta)) : MakeStore();
     if (!status.ok()) return status;
-    database_->filter.Start(database_->meta.identity.epoch, database_->meta.outage);
+    database_->filter.Start(database_->meta.identity.epoch, database_->meta.outages);
     database_->filter.AdvanceTo(database_->meta.clock_mark);
     return std::move(database_);
   }
