@@ -24,11 +24,14 @@
 #include "server/observe/http_server.h"
 #include "server/observe/log.h"
 #include "server/observe/prometheus_telemetry.h"
+#include "server/rpc/admin_service.h"
 #include "server/rpc/errors.h"
 #include "server/rpc/grpc_server.h"
 #include "server/rpc/service.h"
+#include "server/run_restore.h"
 #include "server/shard/shard_set.h"
 #include "server/storage/metered_store.h"
+#include "server/storage/rocksdb/backup.h"
 #include "server/storage/rocksdb/rocks_store.h"
 
 namespace onced {
@@ -106,7 +109,7 @@ void LogStep(Log& log, absl::Duration step) {
   } else {
     log.Warn(
         "clock_step_not_believed",
-        {{"step", step}, {"way_out", "set the clock right, or restart with --accept-clock yes"}});
+        {{"step", step}, {"way_out", "set the clock right, or accept it: oncectl clock accept"}});
   }
 }
 
@@ -122,6 +125,34 @@ void AddGauges(PrometheusTelemetry& telemetry, const ShardSet& shards, const Roc
   telemetry.AddGauge(kDiskFreeGauge, {}, [&] { return static_cast<double>(store.FreeBytes()); });
   telemetry.AddGauge(kDiskLowGauge, {}, [&] { return store.LowOnSpace() ? 1.0 : 0.0; });
   telemetry.AddGauge(kClockStepGauge, {}, [&] { return absl::ToDoubleSeconds(clock.Step()); });
+}
+
+AdminService::Options AdminOptions(const Config& config, RocksStore& store,
+                                   std::atomic<bool>& stop) {
+  if (config.backup_dir.empty()) return {};
+  BackupPlan plan{.directory = config.backup_dir,
+                  .keep = config.backup_keep,
+                  .rate_bytes = config.backup_rate_bytes,
+                  .reserve_bytes = config.disk_floor_bytes};
+  return {.make_backup = [plan = std::move(plan), &store, &stop](
+                             absl::Time cut_time) { return store.Backup(plan, cut_time, stop); },
+          .stop_backup = [&stop] { stop = true; }};
+}
+
+// nullptr if it is off.
+absl::StatusOr<std::unique_ptr<GrpcServer>> ListenForAdmin(const Config& config,
+                                                           AdminService& admin) {
+  if (!config.admin_listen.has_value()) return nullptr;
+  return GrpcServer::Listen({.setting = "admin_listen",
+                             .address = ToText(*config.admin_listen),
+                             .service_name = admin_v1::AdminService::service_full_name(),
+                             .long_calls = true},
+                            admin);
+}
+
+std::string AdminAddress(const Config& config, const GrpcServer* server) {
+  if (server == nullptr) return "off";
+  return ToText({config.admin_listen->host, static_cast<std::uint16_t>(server->port())});
 }
 
 int Serve(const Config& config, const Machine& machine) {
@@ -142,12 +173,11 @@ int Serve(const Config& config, const Machine& machine) {
   auto disk = OpenStore(config, time_source.Read().wall, machine.env);
   if (!disk.ok()) return Fail(disk.status());
   const std::unique_ptr<Store> wrapped = machine.wrap_store ? machine.wrap_store(**disk) : nullptr;
-  const BelievedClock clock(time_source,
-                            {.tolerance = config.clock_tolerance,
-                             .max_downtime = config.max_downtime,
-                             .accept_at_start = config.accept_clock,
-                             .last_believed = (*disk)->clock_mark(),
-                             .on_step = [&](absl::Duration step) { LogStep(log, step); }});
+  BelievedClock clock(time_source, {.tolerance = config.clock_tolerance,
+                                    .max_downtime = config.max_downtime,
+                                    .accept_at_start = config.accept_clock,
+                                    .last_believed = (*disk)->clock_mark(),
+                                    .on_step = [&](absl::Duration step) { LogStep(log, step); }});
   MeteredStore store(wrapped ? *wrapped : **disk, clock, telemetry, [&] {
     // Nobody knows what is on the disk: the process ends, and opens it anew.
     if (!store_failed.exchange(true)) kill(getpid(), SIGTERM);
@@ -158,7 +188,10 @@ int Serve(const Config& config, const Machine& machine) {
        .limits = {.queue_max = config.queue_max, .settle_queue_max = config.settle_queue_max}},
       store, clock, telemetry);
   AddGauges(telemetry, shards, **disk, clock);
+  if (const auto found = FindNewestBackup(config.backup_dir)) telemetry.BackupFound(*found);
   IdempotencyService service(shards, policies, telemetry);
+  std::atomic<bool> stop_backup{false};
+  AdminService admin(AdminOptions(config, **disk, stop_backup), clock, telemetry);
   const auto live = [&] {
     return store_failed ? absl::UnavailableError("the store has failed") : absl::OkStatus();
   };
@@ -175,8 +208,14 @@ int Serve(const Config& config, const Machine& machine) {
        .warning =
            [&] { return store.LowOnSpace() ? "disk nearly full: nothing new is granted" : ""; }});
   if (!http.ok()) return Fail(http.status());
-  auto server = GrpcServer::Listen(ToText(config.listen), service);
+  auto server =
+      GrpcServer::Listen({.setting = "listen",
+                          .address = ToText(config.listen),
+                          .service_name = idempotency::v1::IdempotencyService::service_full_name()},
+                         service);
   if (!server.ok()) return Fail(server.status());
+  auto admin_server = ListenForAdmin(config, admin);
+  if (!admin_server.ok()) return Fail(admin_server.status());
 
   serving = true;
   const std::string listen =
@@ -184,6 +223,7 @@ int Serve(const Config& config, const Machine& machine) {
   const std::string http_listen = ToText({config.http_listen.host, (*http)->port()});
   log.Info("serving", {{"listen", listen},
                        {"http_listen", http_listen},
+                       {"admin_listen", AdminAddress(config, admin_server->get())},
                        {"data_dir", config.data_dir},
                        {"shards", shard_count},
                        {"executors", shards.executor_count()},
@@ -199,10 +239,12 @@ int Serve(const Config& config, const Machine& machine) {
   alarm(static_cast<unsigned>(absl::ToInt64Seconds(bound)) + kWatchdogSeconds);
   serving = false;
   (*server)->StopServing();
+  admin.Stop();
   shards.StartDraining();
   if (!store_failed) WaitForSecondSignal(stop_signals, config.drain_window);
   service.AwaitIdle(config.shutdown_grace);
   (*server)->Shutdown();
+  if (*admin_server != nullptr) (*admin_server)->Shutdown();
   log.Info("stopped", {{"store_failed", store_failed.load()}});
   // Nothing of a failed store is touched again, not even to close it.
   if (store_failed) std::_Exit(kExitFailed);
@@ -212,6 +254,8 @@ int Serve(const Config& config, const Machine& machine) {
 }  // namespace
 
 int Main(const std::vector<std::string>& args, const Machine& machine) {
+  if (!args.empty() && args[0] == "restore")
+    return RunRestore({args.begin() + 1, args.end()}, machine);
   const auto invocation = LoadConfig(args, ReadEnvironment, ReadConfigFile);
   if (!invocation.ok()) return Fail(invocation.status());
   if (std::holds_alternative<ShowHelp>(*invocation))

@@ -2,6 +2,7 @@
 // that function and a line in commands.cc.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "client/cli/exit_code.h"
 #include "client/cli/flags.h"
 #include "client/cli/input.h"
+#include "client/cpp/admin_client.h"
 #include "client/cpp/client.h"
 #include "google/protobuf/message.h"
 
@@ -32,6 +34,7 @@ struct Context {
   const std::map<std::string, std::string>& env;
   Input& input;
   client::Client& client;
+  const std::function<client::AdminClient(const std::string& target)>& connect_admin;
   absl::Duration timeout;  // For a call that doesn't wait.
 
   // Counted from now.
@@ -54,6 +57,8 @@ Command CommitCommand();
 Command ReleaseCommand();
 Command ExtendCommand();
 Command InspectCommand();
+Command BackupCommand();
+Command ClockAcceptCommand();
 
 // All of them, in the order of the help.
 const std::vector<Command>& Commands();
@@ -61,6 +66,9 @@ const std::vector<Command>& Commands();
 const std::vector<Flag>& GlobalFlags();
 
 // Flags that several commands share.
+Flag AdminServerFlag();
+// Of --admin-server, else ONCECTL_ADMIN_SERVER, else the default.
+std::string AdminServerOf(Context& context);
 std::vector<Flag> KeyFlags();
 std::vector<Flag> TokenFlags();
 Flag OutputFlag();

@@ -15,12 +15,14 @@ namespace {
 
 // A token is at most 128 bytes; a longer one is the server's to refuse.
 constexpr std::size_t kTokenFileMax = 4096;
+constexpr char kDefaultAdminServer[] = "127.0.0.1:50052";
 
 }  // namespace
 
 const std::vector<Command>& Commands() {
   static const auto* const commands = new std::vector<Command>{
-      ReserveCommand(), CommitCommand(), ReleaseCommand(), ExtendCommand(), InspectCommand(),
+      ReserveCommand(), CommitCommand(), ReleaseCommand(),     ExtendCommand(),
+      InspectCommand(), BackupCommand(), ClockAcceptCommand(),
   };
   return *commands;
 }
@@ -54,6 +56,22 @@ std::vector<Flag> TokenFlags() {
        "Holds the token in its only line; - is the standard input.\n"
        "Default: the token in $ONCECTL_TOKEN."},
   };
+}
+
+Flag AdminServerFlag() {
+  return {"admin-server", Flag::kValue, "HOST:PORT",
+          "Where the admin service is. Default: $ONCECTL_ADMIN_SERVER, else\n"
+          "127.0.0.1:50052."};
+}
+
+std::string AdminServerOf(Context& context) {
+  Args& args = context.args;
+  if (args.Has("admin-server") && args.Text("admin-server").empty()) {
+    args.AddProblem("--admin-server is empty");
+  }
+  std::string server =
+      args.Has("admin-server") ? args.Text("admin-server") : context.Env("ONCECTL_ADMIN_SERVER");
+  return server.empty() ? kDefaultAdminServer : server;
 }
 
 Flag OutputFlag() {

@@ -47,7 +47,13 @@ int main(int argc, char** argv) {
                           .in = std::cin,
                           .out = std::cout,
                           .err = std::cerr,
-                          .connect = [](const std::string& target) {
-                            return onced::client::NewStub(target, {.user_agent = "oncectl"});
-                          }});
+                          .connect =
+                              [](const std::string& target) {
+                                return onced::client::NewStub(target, {.user_agent = "oncectl"});
+                              },
+                          .connect_admin =
+                              [](const std::string& target) {
+                                return onced::client::NewAdminStub(target,
+                                                                   {.user_agent = "oncectl"});
+                              }});
 }

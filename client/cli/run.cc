@@ -70,8 +70,14 @@ absl::StatusOr<Answer> Execute(Args& args, const Surroundings& around) {
 
   Input input(around.in);
   client::Client client(around.connect(server));
-  Context context{
-      .args = args, .env = around.env, .input = input, .client = client, .timeout = timeout};
+  const std::function<client::AdminClient(const std::string&)> connect_admin =
+      [&](const std::string& target) { return client::AdminClient(around.connect_admin(target)); };
+  Context context{.args = args,
+                  .env = around.env,
+                  .input = input,
+                  .client = client,
+                  .connect_admin = connect_admin,
+                  .timeout = timeout};
   return command->run(context);
 }
 

@@ -9,11 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "client/cpp/admin_client.h"
 #include "client/cpp/client.h"
 
 namespace onced::cli {
 
 using StubFactory = std::function<std::unique_ptr<client::Stub>(const std::string& target)>;
+using AdminStubFactory =
+    std::function<std::unique_ptr<client::AdminStub>(const std::string& target)>;
 
 // What a process has around it.
 struct Surroundings {
@@ -22,6 +25,7 @@ struct Surroundings {
   std::ostream& out;
   std::ostream& err;
   StubFactory connect;
+  AdminStubFactory connect_admin;  // Called by the commands for operators alone.
 };
 
 // Runs one command line, without the program's name, and returns the exit code

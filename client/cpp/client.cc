@@ -1,38 +1,22 @@
 #include "client/cpp/client.h"
 
-#include "client/cpp/error.h"
-#include "grpcpp/client_context.h"
+#include "client/cpp/call.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
 
 namespace onced::client {
-namespace {
-
-template <typename Request, typename Response>
-using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
-
-template <typename Request, typename Response>
-absl::StatusOr<Response> Call(Stub& stub, Method<Request, Response> method, const Request& request,
-                              const CallOptions& options) {
-  grpc::ClientContext context;
-  if (options.deadline != absl::InfiniteFuture()) {
-    context.set_deadline(absl::ToChronoTime(options.deadline));
-  }
-  Response response;
-  const grpc::Status status = (stub.*method)(&context, request, &response);
-  if (!status.ok()) return ToAbslStatus(status);
-  return response;
-}
-
-}  // namespace
-
-std::unique_ptr<Stub> NewStub(const std::string& target, const ConnectOptions& options) {
+std::shared_ptr<grpc::Channel> NewChannel(const std::string& target,
+                                          const ConnectOptions& options) {
   grpc::ChannelArguments arguments;
   if (!options.user_agent.empty()) arguments.SetUserAgentPrefix(options.user_agent);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, options.use_http_proxy ? 1 : 0);
   const auto credentials =
       options.credentials != nullptr ? options.credentials : grpc::InsecureChannelCredentials();
-  return v1::IdempotencyService::NewStub(grpc::CreateCustomChannel(target, credentials, arguments));
+  return grpc::CreateCustomChannel(target, credentials, arguments);
+}
+
+std::unique_ptr<Stub> NewStub(const std::string& target, const ConnectOptions& options) {
+  return v1::IdempotencyService::NewStub(NewChannel(target, options));
 }
 
 Client Client::Connect(const std::string& target, const ConnectOptions& options) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "server/base/backup_report.h"
 
 namespace onced {
 
@@ -49,6 +50,14 @@ class Telemetry {
   virtual void StoreFailed(absl::string_view what) = 0;
   // A reservation was taken over after its lease had lapsed.
   virtual void TakenOver() = 0;
+
+  // ---- What an operator asked for. Fakes need not count it. ----
+
+  // A backup that had begun: the failure's text, or what it is like.
+  virtual void BackupFailed(absl::string_view /*what*/, absl::Duration /*duration*/) {}
+  virtual void BackupMade(const BackupReport& /*report*/, absl::Duration /*duration*/) {}
+  // The wall clock was so far ahead of the time believed.
+  virtual void ClockAccepted(absl::Duration /*step*/) {}
 };
 
 }  // namespace onced

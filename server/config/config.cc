@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -184,6 +186,25 @@ void CheckOutlivesGrace(absl::string_view name, const Policy& policy, const Conf
                           ", one second more than restart_grace"));
 }
 
+void CheckAdminListen(const Config& config, ConfigErrors& errors) {
+  const std::optional<Endpoint>& admin = config.admin_listen;
+  if (!admin.has_value() || admin->port == 0) return;
+  if (*admin == config.listen || *admin == config.http_listen) {
+    errors.Add("admin_listen", "", ToText(*admin), "must differ from listen and http_listen");
+  }
+}
+
+// By their names alone: links aren't followed.
+bool LiesIn(const std::string& inner, const std::string& outer) {
+  if (inner.empty() || outer.empty()) return false;
+  std::error_code error;
+  const std::filesystem::path below =
+      std::filesystem::absolute(inner, error).lexically_normal() / "";
+  const std::filesystem::path above =
+      std::filesystem::absolute(outer, error).lexically_normal() / "";
+  return absl::StartsWith(below.string(), above.string());
+}
+
 // What no setting can say by itself.
 void CheckWhole(const Config& config, ConfigErrors& errors) {
   if (config.data_dir.empty() && !errors.Mentions("data_dir")) {
@@ -191,6 +212,11 @@ void CheckWhole(const Config& config, ConfigErrors& errors) {
   }
   if (config.listen == config.http_listen && config.listen.port != 0) {
     errors.Add("http_listen", "", ToText(config.http_listen), "must differ from listen");
+  }
+  CheckAdminListen(config, errors);
+  if (LiesIn(config.backup_dir, config.data_dir)) {
+    errors.Add("backup_dir", "", config.backup_dir,
+               "must not be data_dir or lie in it: it is there for the day when that is lost");
   }
   if (config.unlisted_policy.has_value()) {
     CheckOutlivesGrace("default_policy", *config.unlisted_policy, config, errors);
@@ -248,7 +274,8 @@ absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
 std::string HelpText() {
   std::string text =
       "onced: an idempotency service.\n\n"
-      "Usage: onced --data-dir DIR [flags]\n\n"
+      "Usage: onced --data-dir DIR [flags]\n"
+      "       onced restore --from BACKUP_DIR --data-dir DIR [flags]; see onced restore --help\n\n"
       "A flag --some-name is also the environment variable ONCED_SOME_NAME and, but for\n"
       "--config, the key some_name of the file. A flag wins over the environment, that\n"
       "over the file. The namespaces' policies stand in the file: see docs/configuration.md.\n\n";

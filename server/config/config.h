@@ -39,6 +39,7 @@ struct Config {
 
   Endpoint listen{"127.0.0.1", 50051};
   Endpoint http_listen{"127.0.0.1", 9464};
+  std::optional<Endpoint> admin_listen = Endpoint{"127.0.0.1", 50052};  // nullopt: off.
   std::string data_dir;                 // Required: never empty once loaded.
   std::string config;                   // The file that was read; empty: none.
   std::optional<std::uint32_t> shards;  // nullopt: as stored, or kShardsPreset in a new store.
@@ -53,6 +54,9 @@ struct Config {
   absl::Duration clock_tolerance = absl::Seconds(1);
   bool accept_clock = false;
   std::uint64_t disk_floor_bytes = std::uint64_t{256} << 20;
+  std::string backup_dir;                                     // Empty: no backups.
+  std::uint32_t backup_keep = 7;                              // 0: all.
+  std::uint64_t backup_rate_bytes = std::uint64_t{64} << 20;  // A second; 0: no limit.
   std::uint64_t memory_budget_bytes = std::uint64_t{512} << 20;
   LogLevel log_level = LogLevel::kInfo;
 

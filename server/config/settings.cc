@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint32_t kShardsMax = 256;
 constexpr std::uint64_t kQueueMax = 1'000'000;
 constexpr std::uint64_t kWaitersMax = 1'000'000;
+constexpr std::uint64_t kBackupsMax = 1'000;
 constexpr absl::Duration kGraceMax = absl::Hours(1);
 constexpr absl::Duration kDowntimeMax = absl::Hours(24 * 3650);
 constexpr std::uint64_t kMemoryMin = std::uint64_t{64} << 20;
@@ -41,6 +42,12 @@ constexpr Setting kSettings[] = {
      [](absl::string_view text, Config& c) { return Store(ParseEndpoint(text), c.listen); }},
     {"http_listen", "HOST:PORT", "127.0.0.1:9464", "Where /metrics, /livez and /readyz are served.",
      [](absl::string_view text, Config& c) { return Store(ParseEndpoint(text), c.http_listen); }},
+    {"admin_listen", "HOST:PORT|off", "127.0.0.1:50052",
+     "Where the admin service is served: a loopback address, since it asks nobody who they are.",
+     [](absl::string_view text, Config& c) {
+       if (text == "off") return c.admin_listen.reset(), absl::OkStatus();
+       return Store(ParseLoopback(text), c.admin_listen.emplace());
+     }},
     {"shards", "N", "", "1 to 256; fixed when the data directory is made, then as stored (16).",
      [](absl::string_view text, Config& c) {
        return Store(ParseWhole(text, 1, kShardsMax), c.shards.emplace());
@@ -99,6 +106,17 @@ constexpr Setting kSettings[] = {
      "With less space left for data_dir, nothing new is granted, 0 to 1024GiB.",
      [](absl::string_view text, Config& c) {
        return Store(ParseBytes(text, 0, kMemoryMax), c.disk_floor_bytes);
+     }},
+    {"backup_dir", "DIR", "", "Where backups are kept, on another disk than data_dir. Unset: none.",
+     [](absl::string_view text, Config& c) { return Store(ParsePath(text), c.backup_dir); }},
+    {"backup_keep", "N", "7", "Backups that are kept, 0 to 1000; older ones are removed. 0: all.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseWhole(text, 0, kBackupsMax), c.backup_keep);
+     }},
+    {"backup_rate", "BYTES", "64MiB",
+     "What a backup may read and write in a second, 0 to 1024GiB. 0: no limit.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseBytes(text, 0, kMemoryMax), c.backup_rate_bytes);
      }},
     {"memory_budget", "BYTES", "512MiB",
      "Memory for the store's caches and buffers, 64MiB to 1024GiB.",

@@ -108,6 +108,18 @@ absl::StatusOr<Endpoint> ParseEndpoint(absl::string_view text) {
   return Endpoint{std::string(host), static_cast<std::uint16_t>(*port)};
 }
 
+absl::StatusOr<Endpoint> ParseLoopback(absl::string_view text) {
+  absl::StatusOr<Endpoint> endpoint = ParseEndpoint(text);
+  if (!endpoint.ok()) return endpoint;
+  in_addr v4{};
+  const bool loopback = endpoint->host == "localhost" || endpoint->host == "::1" ||
+                        (inet_pton(AF_INET, endpoint->host.c_str(), &v4) == 1 &&
+                         absl::StartsWith(endpoint->host, "127."));
+  if (loopback) return endpoint;
+  return InvalidArgumentError(
+      "must be a loopback address (127.0.0.1, [::1] or localhost): whoever reaches it may do all");
+}
+
 absl::StatusOr<std::size_t> ParseWord(absl::string_view text,
                                       absl::Span<const absl::string_view> words) {
   const auto found = std::find(words.begin(), words.end(), text);

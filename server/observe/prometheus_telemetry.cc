@@ -99,6 +99,10 @@ prometheus::Counter* MakeCounter(prometheus::Registry& registry, const char* nam
   return &prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
 }
 
+prometheus::Gauge* MakeGauge(prometheus::Registry& registry, const char* name, const char* help) {
+  return &prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+}
+
 }  // namespace
 
 // Gauges that are asked when they are scraped.
@@ -163,6 +167,7 @@ PrometheusTelemetry::PrometheusTelemetry(const Options& options, Log& log)
   MakeRequestMetrics();
   MakeErrorMetrics(options.reasons);
   MakeWorkMetrics();
+  MakeBackupMetrics();
   MakeInfoMetrics(options);
 }
 
@@ -225,6 +230,19 @@ void PrometheusTelemetry::MakeWorkMetrics() {
                   "Writes and syncs of the store that failed, and records that could not be read.");
 }
 
+void PrometheusTelemetry::MakeBackupMetrics() {
+  backup_failures_ = MakeCounter(*registry_, "idempotency_backup_failures_total",
+                                 "Backups that had begun and failed, or were found damaged.");
+  backup_time_ = MakeGauge(*registry_, "idempotency_backup_time_seconds",
+                           "Cut of the newest verified backup, in seconds since 1970; 0: none.");
+  backup_duration_ =
+      MakeGauge(*registry_, "idempotency_backup_duration_seconds",
+                "How long the newest backup took; 0: none was made since the process started.");
+  backup_bytes_ =
+      MakeGauge(*registry_, "idempotency_backup_size_bytes",
+                "Size of the newest verified backup, with what it shares with earlier ones.");
+}
+
 void PrometheusTelemetry::MakeInfoMetrics(const Options& options) {
   prometheus::BuildGauge()
       .Name("idempotency_build_info")
@@ -283,5 +301,29 @@ void PrometheusTelemetry::StoreFailed(absl::string_view what) {
 }
 
 void PrometheusTelemetry::TakenOver() { takeovers_->Increment(); }
+
+void PrometheusTelemetry::BackupFailed(absl::string_view what, absl::Duration duration) {
+  backup_failures_->Increment();
+  log_.Error("backup_failed", {{"error", what}, {"duration", duration}});
+}
+
+void PrometheusTelemetry::BackupMade(const BackupReport& report, absl::Duration duration) {
+  BackupFound(report);
+  backup_duration_->Set(absl::ToDoubleSeconds(duration));
+  log_.Info("backup_made", {{"backup_id", report.id},
+                            {"cut_time", absl::FormatTime(report.cut_time, absl::UTCTimeZone())},
+                            {"size_bytes", report.size_bytes},
+                            {"file_count", report.file_count},
+                            {"duration", duration}});
+}
+
+void PrometheusTelemetry::BackupFound(const BackupReport& report) {
+  backup_time_->Set(absl::ToDoubleSeconds(report.cut_time - absl::UnixEpoch()));
+  backup_bytes_->Set(static_cast<double>(report.size_bytes));
+}
+
+void PrometheusTelemetry::ClockAccepted(absl::Duration step) {
+  log_.Warn("clock_step_accepted", {{"step", step}});
+}
 
 }  // namespace onced

@@ -18,6 +18,7 @@
 
 namespace prometheus {
 class Counter;
+class Gauge;
 class Histogram;
 class Registry;
 }  // namespace prometheus
@@ -78,6 +79,11 @@ class PrometheusTelemetry final : public Telemetry {
   void Synced(absl::Duration duration) override;
   void StoreFailed(absl::string_view what) override;
   void TakenOver() override;
+  void BackupFailed(absl::string_view what, absl::Duration duration) override;
+  void BackupMade(const BackupReport& report, absl::Duration duration) override;
+  void ClockAccepted(absl::Duration step) override;
+  // There is one from before this process started.
+  void BackupFound(const BackupReport& report);
 
  private:
   class CallbackGauges;
@@ -88,6 +94,7 @@ class PrometheusTelemetry final : public Telemetry {
   void MakeRequestMetrics();
   void MakeErrorMetrics(const std::vector<std::string>& reasons);
   void MakeWorkMetrics();
+  void MakeBackupMetrics();
   void MakeInfoMetrics(const Options& options);
 
   // Constant after construction; the metrics have locks of their own.
@@ -104,6 +111,10 @@ class PrometheusTelemetry final : public Telemetry {
   prometheus::Histogram* drained_ = nullptr;
   prometheus::Counter* takeovers_ = nullptr;
   prometheus::Counter* store_failures_ = nullptr;
+  prometheus::Counter* backup_failures_ = nullptr;
+  prometheus::Gauge* backup_time_ = nullptr;
+  prometheus::Gauge* backup_duration_ = nullptr;
+  prometheus::Gauge* backup_bytes_ = nullptr;
 };
 
 }  // namespace onced

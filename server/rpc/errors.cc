@@ -2,12 +2,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
+#include "idempotency/admin/v1/admin.pb.h"
 #include "idempotency/v1/idempotency.pb.h"
 
 namespace onced {
 namespace {
 
 namespace v1 = idempotency::v1;
+namespace admin_v1 = idempotency::admin::v1;
 
 // What RetryInfo asks for: long enough for a queue to empty or a pod to restart.
 enum class Retry { kNever, kAtOnce, kSoon, kAfterRestart };
@@ -71,6 +73,38 @@ constexpr Mapping MappingOf(Refusal refusal) {
   __builtin_unreachable();
 }
 
+struct AdminMapping {
+  grpc::StatusCode code;
+  admin_v1::ErrorReason reason;
+  const char* message;
+};
+
+// No default here either.
+constexpr AdminMapping MappingOf(AdminRefusal refusal) {
+  using enum grpc::StatusCode;
+  switch (refusal) {
+    case AdminRefusal::kBackupNotConfigured:
+      return {FAILED_PRECONDITION, admin_v1::ERROR_REASON_BACKUP_NOT_CONFIGURED,
+              "backup_dir is not set: start the server with --backup-dir"};
+    case AdminRefusal::kBackupRunning:
+      return {ABORTED, admin_v1::ERROR_REASON_BACKUP_RUNNING,
+              "another backup is being made: wait for that"};
+    case AdminRefusal::kBackupDirUnfit:
+      return {FAILED_PRECONDITION, admin_v1::ERROR_REASON_BACKUP_DIR_UNFIT,
+              "the backup directory can't be used"};
+    case AdminRefusal::kBackupNoSpace:
+      return {RESOURCE_EXHAUSTED, admin_v1::ERROR_REASON_BACKUP_NO_SPACE,
+              "there is too little space for a backup"};
+    case AdminRefusal::kBackupDamaged:
+      return {DATA_LOSS, admin_v1::ERROR_REASON_BACKUP_DAMAGED, "the backup is damaged"};
+    case AdminRefusal::kBackupFailed:
+      return {UNAVAILABLE, admin_v1::ERROR_REASON_BACKUP_FAILED, "the backup failed"};
+    case AdminRefusal::kDraining:
+      return {UNAVAILABLE, admin_v1::ERROR_REASON_DRAINING, "the server is shutting down"};
+  }
+  __builtin_unreachable();
+}
+
 // Seconds; jitter is the caller's business.
 constexpr double RetryDelaySeconds(Retry retry) {
   switch (retry) {
@@ -112,11 +146,14 @@ google::rpc::Status NewError(grpc::StatusCode code, std::string message,
   return error;
 }
 
-google::rpc::ErrorInfo InfoOf(v1::ErrorReason reason) {
+google::rpc::ErrorInfo InfoOf(const std::string& reason) {
   google::rpc::ErrorInfo info;
   info.set_domain(kErrorDomain);
-  info.set_reason(WithoutPrefix(v1::ErrorReason_Name(reason)));
+  info.set_reason(WithoutPrefix(reason));
   return info;
+}
+google::rpc::ErrorInfo InfoOf(v1::ErrorReason reason) {
+  return InfoOf(v1::ErrorReason_Name(reason));
 }
 
 }  // namespace
@@ -151,6 +188,20 @@ google::rpc::Status ErrorOf(const std::vector<Violation>& violations) {
                                        InfoOf(v1::ERROR_REASON_INVALID_FIELD));
   error.add_details()->PackFrom(bad);
   return error;
+}
+
+AdminRefusal RefusalOfBackup(const absl::Status& failure) {
+  if (absl::IsFailedPrecondition(failure)) return AdminRefusal::kBackupDirUnfit;
+  if (absl::IsResourceExhausted(failure)) return AdminRefusal::kBackupNoSpace;
+  if (absl::IsDataLoss(failure)) return AdminRefusal::kBackupDamaged;
+  if (absl::IsCancelled(failure)) return AdminRefusal::kDraining;
+  return AdminRefusal::kBackupFailed;
+}
+
+google::rpc::Status ErrorOf(AdminRefusal refusal, absl::string_view detail) {
+  const AdminMapping mapping = MappingOf(refusal);
+  return NewError(mapping.code, detail.empty() ? mapping.message : std::string(detail),
+                  InfoOf(admin_v1::ErrorReason_Name(mapping.reason)));
 }
 
 grpc::Status ToGrpc(const google::rpc::Status& error) {

@@ -3,9 +3,11 @@
 
 #include <grpcpp/support/status.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "google/rpc/status.pb.h"
 #include "server/ledger/operation.h"
@@ -25,6 +27,21 @@ struct Violation {
 google::rpc::Status ErrorOf(const Refused& refused);
 // INVALID_ARGUMENT with one BadRequest violation a field; `violations` isn't empty.
 google::rpc::Status ErrorOf(const std::vector<Violation>& violations);
+
+// Why the admin service refuses, or fails.
+enum class AdminRefusal : std::uint8_t {
+  kBackupNotConfigured,
+  kBackupRunning,
+  kBackupDirUnfit,
+  kBackupNoSpace,
+  kBackupDamaged,
+  kBackupFailed,
+  kDraining
+};
+// Of a backup that did not come about.
+AdminRefusal RefusalOfBackup(const absl::Status& failure);
+// `detail` is what is wrong in particular; may be empty.
+google::rpc::Status ErrorOf(AdminRefusal refusal, absl::string_view detail = "");
 
 // The same error as a gRPC status: the whole google.rpc.Status travels in it.
 grpc::Status ToGrpc(const google::rpc::Status& error);

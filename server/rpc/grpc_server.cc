@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -46,7 +47,7 @@ void QuietenLibraries() {
   google::protobuf::SetLogHandler(nullptr);
 }
 
-void SetLimits(grpc::ServerBuilder& builder) {
+void SetLimits(grpc::ServerBuilder& builder, bool long_calls) {
   builder.SetMaxReceiveMessageSize(limits::kMessageBytesMax);
   builder.SetMaxSendMessageSize(-1);
   // Else the limit above is looked at after a message was inflated, to whatever size.
@@ -61,7 +62,8 @@ void SetLimits(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kClientPingMinMs);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kConnectionAgeMs);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kConnectionGraceMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
+                             long_calls ? std::numeric_limits<int>::max() : kConnectionGraceMs);
   // Else two servers share one port in silence, and half of the calls go to each.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
@@ -94,23 +96,22 @@ std::string WhyNot(const std::string& address) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Listen(const std::string& address,
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Listen(const Options& options,
                                                                grpc::Service& service) {
   QuietenLibraries();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  SetLimits(builder);
+  SetLimits(builder, options.long_calls);
   int port = 0;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
-    return absl::UnavailableError(
-        absl::StrCat("listen: can't listen on ", address, ": ", WhyNot(address)));
+    return absl::UnavailableError(absl::StrCat(options.setting, ": can't listen on ",
+                                               options.address, ": ", WhyNot(options.address)));
   }
-  server->GetHealthCheckService()->SetServingStatus(
-      idempotency::v1::IdempotencyService::service_full_name(), true);
+  server->GetHealthCheckService()->SetServingStatus(options.service_name, true);
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(server), port));
 }
 

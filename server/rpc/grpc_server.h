@@ -18,9 +18,15 @@ namespace onced {
 // Promise:   once Shutdown() has returned, no call is in flight.
 class GrpcServer {
  public:
-  // `address` is host:port; port 0 takes any free one. One clear line if it
-  // can't be had.
-  static absl::StatusOr<std::unique_ptr<GrpcServer>> Listen(const std::string& address,
+  struct Options {
+    const char* setting = "";  // That names the address, for the error.
+    std::string address;       // host:port; port 0 takes any free one.
+    std::string service_name;  // As the health service knows it.
+    // Calls may take longer than a connection is kept at most: it waits for them.
+    bool long_calls = false;
+  };
+  // One clear line if the address can't be had.
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Listen(const Options& options,
                                                             grpc::Service& service);
   ~GrpcServer();
 

@@ -3,11 +3,13 @@
 #include <variant>
 
 #include "server/base/check.h"
+#include "server/rpc/proto_time.h"
 
 namespace onced {
 namespace {
 
 namespace v1 = idempotency::v1;
+using onced::Set;  // Of times: else hidden by those below.
 
 template <typename... Cases>
 struct Overloaded : Cases... {
@@ -15,24 +17,6 @@ struct Overloaded : Cases... {
 };
 template <typename... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;
-
-void Set(google::protobuf::Timestamp& to, absl::Time time) {
-  const std::int64_t micros = absl::ToUnixMicros(time);
-  std::int64_t seconds = micros / 1'000'000;
-  std::int64_t rest = micros % 1'000'000;
-  if (rest < 0) {
-    --seconds;
-    rest += 1'000'000;
-  }
-  to.set_seconds(seconds);
-  to.set_nanos(static_cast<std::int32_t>(rest * 1'000));
-}
-
-void Set(google::protobuf::Duration& to, absl::Duration duration) {
-  const std::int64_t micros = absl::ToInt64Microseconds(duration);
-  to.set_seconds(micros / 1'000'000);
-  to.set_nanos(static_cast<std::int32_t>(micros % 1'000'000 * 1'000));
-}
 
 // No default in any of these: a new value does not compile until it has a name
 // in the API.

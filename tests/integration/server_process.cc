@@ -22,9 +22,10 @@ std::string JsonText(const std::string& line, const std::string& name) {
 ServerProcess::ServerProcess(Options options) : options_(std::move(options)) { Start(); }
 
 Process::Command ServerProcess::Command() const {
-  Process::Command command{.argv = {ServerBinary(), "--listen", "127.0.0.1:0", "--http-listen",
-                                    "127.0.0.1:0", "--data-dir", data_dir()},
-                           .env = {"ONCED_DRAIN_WINDOW=0s"}};
+  Process::Command command{
+      .argv = {ServerBinary(), "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0",
+               "--admin-listen", "127.0.0.1:0", "--data-dir", data_dir()},
+      .env = {"ONCED_DRAIN_WINDOW=0s"}};
   command.env.insert(command.env.end(), options_.env.begin(), options_.env.end());
   if (!options_.config.empty()) {
     command.argv.insert(command.argv.end(),
@@ -43,6 +44,7 @@ void ServerProcess::Start() {
   }
   address_ = JsonText(*serving, "listen");
   http_address_ = JsonText(*serving, "http_listen");
+  admin_address_ = JsonText(*serving, "admin_listen");
 }
 
 int ServerProcess::Stop() {
@@ -62,7 +64,12 @@ void ServerProcess::Restart() {
   Start();
 }
 
-std::shared_ptr<grpc::Channel> ServerProcess::Connect() const {
+std::shared_ptr<grpc::Channel> ServerProcess::Connect() const { return ConnectTo(address_); }
+std::shared_ptr<grpc::Channel> ServerProcess::ConnectToAdmin() const {
+  return ConnectTo(admin_address_);
+}
+
+std::shared_ptr<grpc::Channel> ServerProcess::ConnectTo(const std::string& address) {
   // A channel without calls looks at its socket only that often, and not before
   // does it let go of a server that says goodbye. Read when gRPC is first used.
   static const int ignored = setenv("GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS", "100", 1);
@@ -72,7 +79,7 @@ std::shared_ptr<grpc::Channel> ServerProcess::Connect() const {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // A proxy for the web that the environment names is not meant for this.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(address_, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
 Metrics ServerProcess::GetMetrics() const { return ParseMetrics(Get("/metrics").body); }

@@ -50,9 +50,11 @@ class ServerProcess {
   }
   const std::string& address() const { return address_; }
   const std::string& http_address() const { return http_address_; }
+  const std::string& admin_address() const { return admin_address_; }
 
   // Each call makes a connection of its own.
   std::shared_ptr<grpc::Channel> Connect() const;
+  std::shared_ptr<grpc::Channel> ConnectToAdmin() const;
   HttpReply Get(const std::string& path) const { return HttpGet(http_address_, path); }
   Metrics GetMetrics() const;
   // Waits until that many calls are parked.
@@ -61,12 +63,15 @@ class ServerProcess {
   std::string Log() const;
 
  private:
+  static std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address);
+
   Options options_;
   const TempDir dir_;
   std::unique_ptr<Process> process_;
   std::string earlier_log_;
   std::string address_;
   std::string http_address_;
+  std::string admin_address_;
 };
 
 // The text value of a member in a line of JSON; throws if there is none.

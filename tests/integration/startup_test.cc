@@ -29,7 +29,8 @@ Finished RunServer(std::vector<std::string> flags, std::vector<std::string> env 
 }
 
 std::vector<std::string> GoodFlags(const std::string& data_dir) {
-  return {"--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--data-dir", data_dir};
+  return {"--listen",       "127.0.0.1:0", "--http-listen", "127.0.0.1:0",
+          "--admin-listen", "127.0.0.1:0", "--data-dir",    data_dir};
 }
 std::vector<std::string> With(std::vector<std::string> flags, std::vector<std::string> more) {
   flags.insert(flags.end(), more.begin(), more.end());
@@ -51,8 +52,8 @@ TEST(Startup, HelpAndVersionAreAnswers) {
   const Finished help = RunServer({"--help"});
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_EQ(help.err, "");
-  for (const char* flag : {"--listen", "--http-listen", "--data-dir", "--config", "--shards",
-                           "--executors", "--durability", "fsync", "process"}) {
+  for (const char* flag : {"--listen", "--http-listen", "--admin-listen", "--data-dir", "--config",
+                           "--shards", "--executors", "--durability", "fsync", "process"}) {
     EXPECT_THAT(help.out, HasSubstr(flag));
   }
   const Finished version = RunServer({"--version"});

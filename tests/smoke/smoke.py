@@ -48,7 +48,7 @@ class Server:
     def __init__(self, binary, data_dir, config):
         self.process = subprocess.Popen(
             [binary, "--drain-window", "0s", "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0",
-             "--data-dir", data_dir, "--config", config],
+             "--admin-listen", "127.0.0.1:0", "--data-dir", data_dir, "--config", config],
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         said = []
         for line in self.process.stderr:

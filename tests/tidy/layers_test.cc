@@ -30,13 +30,14 @@ const std::map<std::string, Folders> kMayInclude = {
     {"server/shard", {"server/base", "server/ledger", "server/storage"}},
     {"server/config", {"server/base", "server/ledger"}},
     {"server/observe", {"server/base"}},
-    {"server/rpc", {"server/base", "server/ledger", "server/shard", "idempotency/v1"}},
+    {"server/rpc",
+     {"server/base", "server/ledger", "server/shard", "idempotency/v1", "idempotency/admin/v1"}},
     // serve.cc, which puts them together, and main.cc.
     {"server",
      {"server/base", "server/ledger", "server/storage", "server/storage/rocksdb", "server/shard",
       "server/config", "server/observe", "server/rpc"}},
-    {"client/cpp", {"idempotency/v1"}},
-    {"client/cli", {"client/cpp", "idempotency/v1"}},
+    {"client/cpp", {"idempotency/v1", "idempotency/admin/v1"}},
+    {"client/cli", {"client/cpp", "idempotency/v1", "idempotency/admin/v1"}},
 };
 
 // Whose headers may be included where, by how they start.

@@ -9,6 +9,7 @@
 #include "server/storage/codec/meta_codec.h"
 #include "server/storage/codec/record_codec.h"
 #include "server/storage/codec/wire.h"
+#include "server/storage/rocksdb/backup.h"
 #include "server/storage/rocksdb/rocks_database.h"
 #include "server/storage/rocksdb/rocks_status.h"
 #include "server/storage/rocksdb/watermark_keeper.h"
@@ -174,6 +175,13 @@ absl::Status RocksStore::CompactShard(ShardId shard) {
   return FromRocks("compacting a shard",
                    database_->db->CompactRange(
                        options, database_->shard_families[shard.value].get(), nullptr, nullptr));
+}
+
+absl::StatusOr<BackupReport> RocksStore::Backup(const BackupPlan& plan, absl::Time cut_time,
+                                                const std::atomic<bool>& stop) {
+  const absl::Status usable = FailedEarlier();
+  if (!usable.ok()) return usable;
+  return MakeBackup(*database_->db, identity_, plan, cut_time, stop);
 }
 
 }  // namespace onced

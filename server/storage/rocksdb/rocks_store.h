@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "server/base/backup_report.h"
 #include "server/base/mutex.h"
 #include "server/base/random.h"
 #include "server/storage/store.h"
@@ -24,6 +25,7 @@ class Env;
 
 namespace onced {
 
+struct BackupPlan;
 struct RocksDatabase;
 class WatermarkKeeper;
 
@@ -96,6 +98,10 @@ class RocksStore final : public Store {
   // Rewrites a shard's files, which gives back the space of what expired more
   // than `reclaim_grace` below the clock mark. Takes long; writes go on.
   absl::Status CompactShard(ShardId shard);
+
+  // See MakeBackup(). Takes long; reads and writes go on.
+  absl::StatusOr<BackupReport> Backup(const BackupPlan& plan, absl::Time cut_time,
+                                      const std::atomic<bool>& stop);
 
  private:
   RocksStore(const Options& options, std::unique_ptr<RocksDatabase> database);

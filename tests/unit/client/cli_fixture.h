@@ -61,16 +61,26 @@ class CliTest : public testing::Test {
 
   int OncectlOn(std::vector<std::string> args, std::istream& in, std::ostream& out) {
     env_.try_emplace("ONCECTL_SERVER", server_.target());
+    env_.try_emplace("ONCECTL_ADMIN_SERVER", server_.target());
     const bool timed = std::any_of(args.begin(), args.end(), [](const std::string& arg) {
       return arg.rfind("--timeout", 0) == 0;
     });
     if (!timed && patient_) args.insert(args.begin(), "--timeout=600s");
     err_.str("");
-    return cli::Run(args,
-                    {.env = env_, .in = in, .out = out, .err = err_, .connect = [this](auto& to) {
-                       connected_to_ = to;
-                       return client::NewStub(to);
-                     }});
+    return cli::Run(args, {.env = env_,
+                           .in = in,
+                           .out = out,
+                           .err = err_,
+                           .connect =
+                               [this](auto& to) {
+                                 connected_to_ = to;
+                                 return client::NewStub(to);
+                               },
+                           .connect_admin =
+                               [this](auto& to) {
+                                 admin_connected_to_ = to;
+                                 return client::NewAdminStub(to);
+                               }});
   }
 
   std::string Path(const std::string& name) const { return dir_ + "/" + name; }
@@ -89,6 +99,7 @@ class CliTest : public testing::Test {
   std::map<std::string, std::string> env_ = {{"USER", "ann"}};
   std::string stdin_;
   std::string connected_to_;
+  std::string admin_connected_to_;
   bool patient_ = true;  // A loaded machine isn't to reach the default timeout.
   std::ostringstream err_;
 

@@ -9,11 +9,13 @@
 
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "idempotency/admin/v1/admin.grpc.pb.h"
 #include "idempotency/v1/idempotency.grpc.pb.h"
 
 namespace onced {
 
 namespace v1 = ::idempotency::v1;
+namespace admin_v1 = ::idempotency::admin::v1;
 
 // One method of it. The test sets `status` and `response` before the call, and
 // reads the rest after it.
@@ -32,6 +34,7 @@ class FakeServer final : public v1::IdempotencyService::Service {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(this);
+    builder.RegisterService(&admin_);
     server_ = builder.BuildAndStart();
   }
   ~FakeServer() override { server_->Shutdown(); }
@@ -45,10 +48,13 @@ class FakeServer final : public v1::IdempotencyService::Service {
   FakeMethod<v1::InspectRequest, v1::InspectResponse> inspect;
   FakeMethod<v1::BatchRequest, v1::BatchResponse> batch;
 
+  FakeMethod<admin_v1::BackupRequest, admin_v1::BackupResponse> backup;
+  FakeMethod<admin_v1::AcceptClockRequest, admin_v1::AcceptClockResponse> accept_clock;
+
   // The next call of any method is answered with it.
   void FailWith(const grpc::Status& status) {
     reserve.status = commit.status = release.status = extend.status = inspect.status =
-        batch.status = status;
+        batch.status = backup.status = accept_clock.status = status;
   }
 
  private:
@@ -87,6 +93,26 @@ class FakeServer final : public v1::IdempotencyService::Service {
     return Answer(batch, context, request, response);
   }
 
+  // On the same port, which is no matter to a client.
+  class Admin final : public admin_v1::AdminService::Service {
+   public:
+    explicit Admin(FakeServer& server) : server_(server) {}
+
+   private:
+    grpc::Status Backup(grpc::ServerContext* context, const admin_v1::BackupRequest* request,
+                        admin_v1::BackupResponse* response) override {
+      return server_.Answer(server_.backup, context, request, response);
+    }
+    grpc::Status AcceptClock(grpc::ServerContext* context,
+                             const admin_v1::AcceptClockRequest* request,
+                             admin_v1::AcceptClockResponse* response) override {
+      return server_.Answer(server_.accept_clock, context, request, response);
+    }
+
+    FakeServer& server_;
+  };
+
+  Admin admin_{*this};
   std::mutex mutex_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;

@@ -84,6 +84,11 @@ TEST(LoadConfig, HasTheDocumentedDefaults) {
   EXPECT_EQ(config.clock_tolerance, absl::Seconds(1));
   EXPECT_FALSE(config.accept_clock);
   EXPECT_EQ(config.disk_floor_bytes, 268'435'456u);
+  ASSERT_TRUE(config.admin_listen.has_value());
+  EXPECT_EQ(ToText(*config.admin_listen), "127.0.0.1:50052");
+  EXPECT_EQ(config.backup_dir, "");
+  EXPECT_EQ(config.backup_keep, 7u);
+  EXPECT_EQ(config.backup_rate_bytes, 67'108'864u);
   EXPECT_EQ(config.memory_budget_bytes, 536'870'912u);
   EXPECT_EQ(config.log_level, Config::LogLevel::kInfo);
   const PolicyTable policies = config.Policies();
@@ -121,6 +126,13 @@ const SettingRow kSettingRows[] = {
      [](Config& c) {
        c.http_listen = {"::", 2};
      }},
+    {"admin_listen", "[::1]:3",
+     [](Config& c) {
+       c.admin_listen = {"::1", 3};
+     }},
+    {"backup_dir", "/b", [](Config& c) { c.backup_dir = "/b"; }},
+    {"backup_keep", "0", [](Config& c) { c.backup_keep = 0; }},
+    {"backup_rate", "1MiB", [](Config& c) { c.backup_rate_bytes = 1 << 20; }},
     {"shards", "256", [](Config& c) { c.shards = 256; }},
     {"executors", "3", [](Config& c) { c.executors = 3; }},
     {"durability", "process", [](Config& c) { c.durability = Config::Durability::kProcess; }},
@@ -158,6 +170,22 @@ TEST(LoadConfig, TakesEachSettingFromEachSource) {
   }
   // One row for each setting, besides those that every row uses.
   EXPECT_EQ(std::size(kSettingRows) + 2, Settings().size());
+}
+
+TEST(LoadConfig, TheAdminServiceCanBeOff) {
+  EXPECT_EQ(Loaded({.args = {"--data-dir=/d", "--admin-listen=off"}}).admin_listen, std::nullopt);
+  EXPECT_EQ(Loaded(WithFile("admin_listen: off\n")).admin_listen, std::nullopt);
+}
+
+TEST(LoadConfig, BackupsLieElsewhere) {
+  for (const char* dir : {"/d", "/d/", "/d/backups", "/e/../d/b", "/d/b/../../d"}) {
+    EXPECT_THAT(Errors({.args = {"--data-dir=/d", std::string("--backup-dir=") + dir}}),
+                ElementsAre(testing::HasSubstr("must not be data_dir or lie in it")))
+        << dir;
+  }
+  for (const char* dir : {"/e", "/data", "/d/../e", "/"}) {
+    Loaded({.args = {"--data-dir=/d", std::string("--backup-dir=") + dir}});
+  }
 }
 
 TEST(LoadConfig, PrefersFlagsToEnvironmentToFileToDefaults) {
@@ -258,6 +286,16 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorRow{"same_port",
                  {{"--data-dir=/d", "--listen=127.0.0.1:1", "--http-listen=127.0.0.1:1"}},
                  "http_listen: \"127.0.0.1:1\": must differ from listen"},
+        ErrorRow{"admin_as_listen",
+                 {{"--data-dir=/d", "--listen=127.0.0.1:1", "--admin-listen=127.0.0.1:1"}},
+                 "admin_listen: \"127.0.0.1:1\": must differ from listen and http_listen"},
+        ErrorRow{"admin_as_http",
+                 {{"--data-dir=/d", "--http-listen=127.0.0.1:1", "--admin-listen=127.0.0.1:1"}},
+                 "admin_listen: \"127.0.0.1:1\": must differ from listen and http_listen"},
+        ErrorRow{"admin_for_all",
+                 {{"--data-dir=/d", "--admin-listen=0.0.0.0:1"}},
+                 "admin_listen: \"0.0.0.0:1\" (--admin-listen): must be a loopback address "
+                 "(127.0.0.1, [::1] or localhost): whoever reaches it may do all"},
         ErrorRow{"no_file",
                  {{"--data-dir=/d", "--config=/none"}},
                  "config: \"/none\" (--config): can't be read: No such file or directory"}),

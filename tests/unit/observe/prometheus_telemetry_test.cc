@@ -75,6 +75,21 @@ TEST_F(PrometheusTelemetryTest, SaysWhatRunsAndSinceWhen) {
   EXPECT_EQ(Value("idempotency_start_time_seconds"), "1700000000.25");
 }
 
+TEST_F(PrometheusTelemetryTest, TellsOfBackups) {
+  Scrape();
+  for (const char* name : {"time_seconds", "duration_seconds", "size_bytes", "failures_total"}) {
+    EXPECT_EQ(Value(absl::StrCat("idempotency_backup_", name)), "0") << name;
+  }
+  telemetry_.BackupMade({.id = 1, .cut_time = absl::FromUnixSeconds(17), .size_bytes = 4096},
+                        absl::Milliseconds(1'500));
+  telemetry_.BackupFailed("disk 7", absl::Seconds(9));
+  Scrape();
+  EXPECT_EQ(Value("idempotency_backup_time_seconds"), "17");
+  EXPECT_EQ(Value("idempotency_backup_duration_seconds"), "1.5");
+  EXPECT_EQ(Value("idempotency_backup_size_bytes"), "4096");
+  EXPECT_EQ(Value("idempotency_backup_failures_total"), "1");
+}
+
 TEST_F(PrometheusTelemetryTest, CountsEachCallInItsOwnSeries) {
   // As often as the series' place in the list, so that no two have the same count.
   int times = 0;

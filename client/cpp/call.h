@@ -1,0 +1,33 @@
+// What the clients' methods have in common.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/cpp/client.h"
+#include "client/cpp/error.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+
+namespace onced::client {
+
+std::shared_ptr<grpc::Channel> NewChannel(const std::string& target, const ConnectOptions& options);
+
+// One attempt, which blocks.
+template <typename Stub, typename Request, typename Response>
+absl::StatusOr<Response> Call(Stub& stub,
+                              grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                           Response*),
+                              const Request& request, const CallOptions& options) {
+  grpc::ClientContext context;
+  if (options.deadline != absl::InfiniteFuture()) {
+    context.set_deadline(absl::ToChronoTime(options.deadline));
+  }
+  Response response;
+  const grpc::Status status = (stub.*method)(&context, request, &response);
+  if (!status.ok()) return ToAbslStatus(status);
+  return response;
+}
+
+}  // namespace onced::client

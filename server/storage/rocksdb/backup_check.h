@@ -1,0 +1,29 @@
+// Whether a backup is whole: the same for one just made and one to be restored.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "rocksdb/utilities/backup_engine.h"
+#include "server/storage/codec/backup_label.h"
+#include "server/storage/codec/store_meta.h"
+#include "server/storage/rocksdb/plain_database.h"
+
+namespace onced {
+
+// Reads every file of the backup: 1. that its checksum is the one from when it
+// was copied, 2. that it opens as the store that its label names, 3. that
+// every block has the checksum that RocksDB gave it, which finds what was
+// damaged before it was copied. What the store knows of itself.
+//
+// DATA_LOSS if it is damaged; FAILED_PRECONDITION if a newer version made it.
+absl::StatusOr<StoreMeta> CheckBackup(const rocksdb::BackupEngineReadOnlyBase& engine,
+                                      rocksdb::BackupID id, const BackupLabel& label,
+                                      Limiter limiter = nullptr);
+
+// The status of an operation on the backups in `directory`.
+absl::Status FromBackup(const std::string& directory, absl::string_view what,
+                        const rocksdb::Status& status);
+
+}  // namespace onced

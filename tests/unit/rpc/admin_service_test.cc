@@ -1,0 +1,89 @@
+#include "server/rpc/admin_service.h"
+
+#include <set>
+
+#include "gmock/gmock.h"
+#include "google/rpc/error_details.pb.h"
+#include "gtest/gtest.h"
+#include "server/rpc/errors.h"
+
+namespace onced {
+namespace {
+
+TEST(AdminService, ABackupsReportIsTheAnswer) {
+  const admin_v1::BackupResponse response =
+      BackupResponseOf({.id = 4'000'000'000,
+                        .cut_time = absl::FromUnixMicros(1'700'000'000'000'001),
+                        .size_bytes = std::uint64_t{5} << 40,
+                        .file_count = 7});
+  EXPECT_EQ(response.backup_id(), 4'000'000'000);
+  EXPECT_EQ(response.cut_time().seconds(), 1'700'000'000);
+  EXPECT_EQ(response.cut_time().nanos(), 1'000);
+  EXPECT_EQ(response.size_bytes(), std::int64_t{5} << 40);
+  EXPECT_EQ(response.file_count(), 7);
+}
+
+const struct {
+  absl::Duration step;
+  std::int64_t seconds;
+  std::int32_t nanos;
+} kSteps[] = {
+    {absl::ZeroDuration(), 0, 0},
+    {absl::Milliseconds(1'500), 1, 500'000'000},
+    {absl::Milliseconds(-1'500), -1, -500'000'000},
+    {absl::Hours(24 * 3650), 315'360'000, 0},
+};
+
+TEST(AdminService, AStepIsToldWithItsSign) {
+  for (const auto& row : kSteps) {
+    const auto response = AcceptClockResponseOf(row.step, absl::FromUnixSeconds(7));
+    EXPECT_EQ(response.step().seconds(), row.seconds) << row.step;
+    EXPECT_EQ(response.step().nanos(), row.nanos) << row.step;
+    EXPECT_EQ(response.server_time().seconds(), 7);
+  }
+}
+
+const struct {
+  AdminRefusal refusal;
+  grpc::StatusCode code;
+  const char* reason;
+} kRefusals[] = {
+    {AdminRefusal::kBackupNotConfigured, grpc::FAILED_PRECONDITION, "BACKUP_NOT_CONFIGURED"},
+    {AdminRefusal::kBackupRunning, grpc::ABORTED, "BACKUP_RUNNING"},
+    {AdminRefusal::kBackupDirUnfit, grpc::FAILED_PRECONDITION, "BACKUP_DIR_UNFIT"},
+    {AdminRefusal::kBackupNoSpace, grpc::RESOURCE_EXHAUSTED, "BACKUP_NO_SPACE"},
+    {AdminRefusal::kBackupDamaged, grpc::DATA_LOSS, "BACKUP_DAMAGED"},
+    {AdminRefusal::kBackupFailed, grpc::UNAVAILABLE, "BACKUP_FAILED"},
+    {AdminRefusal::kDraining, grpc::UNAVAILABLE, "DRAINING"},
+};
+
+TEST(AdminErrors, HaveACodeAReasonAndAMessage) {
+  for (const auto& row : kRefusals) {
+    const google::rpc::Status plain = ErrorOf(row.refusal);
+    EXPECT_EQ(plain.code(), row.code) << row.reason;
+    EXPECT_EQ(ReasonOf(plain), row.reason);
+    EXPECT_FALSE(plain.message().empty()) << row.reason;
+    EXPECT_EQ(ErrorOf(row.refusal, "disk 7").message(), "disk 7");
+  }
+  EXPECT_EQ(static_cast<int>(std::size(kRefusals)) + 1,
+            admin_v1::ErrorReason_descriptor()->value_count());
+}
+
+const struct {
+  absl::Status failure;
+  AdminRefusal want;
+} kFailures[] = {
+    {absl::FailedPreconditionError("x"), AdminRefusal::kBackupDirUnfit},
+    {absl::ResourceExhaustedError("x"), AdminRefusal::kBackupNoSpace},
+    {absl::DataLossError("x"), AdminRefusal::kBackupDamaged},
+    {absl::CancelledError("x"), AdminRefusal::kDraining},
+    {absl::UnavailableError("x"), AdminRefusal::kBackupFailed},
+    {absl::InternalError("x"), AdminRefusal::kBackupFailed},
+};
+
+TEST(AdminErrors, OfABackupFollowItsStatus) {
+  for (const auto& row : kFailures) EXPECT_EQ(RefusalOfBackup(row.failure), row.want);
+}
+
+}  // namespace
+}  // namespace onced
