@@ -16,6 +16,7 @@
 #include "server/config/policies.h"
 #include "server/config/settings.h"
 #include "server/config/yaml.h"
+#include "server/ledger/record.h"
 
 namespace onced {
 namespace {
@@ -177,7 +178,7 @@ void ReadFile(const std::vector<Given>& values, FileReader read_file, Config& co
 // could be ABSENT, and after a crash be PENDING again.
 void CheckOutlivesGrace(absl::string_view name, const Policy& policy, const Config& config,
                         ConfigErrors& errors) {
-  const absl::Duration min = config.restart_grace + absl::Seconds(1);
+  const absl::Duration min = config.restart_grace + kMarkLeadMax;
   if (policy.lapsed_retention >= min) return;
   errors.Add(absl::StrCat(name, ".lapsed_retention"), "",
              absl::FormatDuration(policy.lapsed_retention),

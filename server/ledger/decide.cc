@@ -57,7 +57,7 @@ struct Judge {
     if (state == State::kCommitted) return Refuse(Refusal::kAlreadyCommitted);
     Record next = *found;
     auto& lease = std::get<Pending>(next.phase);
-    lease.lease_expire_time = std::max(LeaseEnd(pending(), view.outage), view.now + op.lease_ttl);
+    lease.lease_expire_time = std::max(LeaseEnd(pending(), view.outages), view.now + op.lease_ttl);
     if (op.checkpoint.has_value()) lease.checkpoint = *op.checkpoint;
     const absl::Time end = lease.lease_expire_time;
     return {Write{std::move(next)}, ExtendDone{end}};
@@ -101,13 +101,13 @@ struct Judge {
 
   std::optional<absl::Time> LeaseEndNow() const {
     if (state == State::kCommitted) return std::nullopt;
-    return LeaseEnd(pending(), view.outage);
+    return LeaseEnd(pending(), view.outages);
   }
   Holder HolderNow() const {
     return {state, found->owner, found->fence, found->reserve_time, LeaseEndNow()};
   }
   absl::Duration RetryDelay() const {
-    const absl::Duration rest = LeaseEnd(pending(), view.outage) - view.now;
+    const absl::Duration rest = LeaseEnd(pending(), view.outages) - view.now;
     return std::min(rest, kRetryDelayMax) * mint.jitter;
   }
 
@@ -133,10 +133,10 @@ struct Judge {
     return Grant(op,
                  Previous{.fence = found->fence,
                           .owner = found->owner,
-                          .lapse_time = LeaseEnd(pending(), view.outage)},
+                          .lapse_time = LeaseEnd(pending(), view.outages)},
                  found->attempt + 1, pending().checkpoint);
   }
-  Reply GrantAgain() const { return FreshOf(*found, LeaseEnd(pending(), view.outage)); }
+  Reply GrantAgain() const { return FreshOf(*found, LeaseEnd(pending(), view.outages)); }
 
   static Fresh FreshOf(const Record& record, absl::Time lease_end) {
     const auto& pending = std::get<Pending>(record.phase);

@@ -1,6 +1,7 @@
 // What is known of one key.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -109,8 +110,12 @@ struct Record {
   bool operator==(const Record&) const = default;
 };
 
-// The last time the server was down. Leases that ran out meanwhile are given
-// until `grace_until`, so that an outage is not a mass takeover.
+// The durable clock mark runs ahead of the time that decisions are made by, by so
+// much at most: what a start resumes at may be that much later than it was.
+inline constexpr absl::Duration kMarkLeadMax = absl::Seconds(1);
+
+// A time that the server was down. Leases that ran out meanwhile are given until
+// `grace_until`, so that an outage is not a mass takeover.
 struct Outage {
   absl::Time down_since = absl::InfiniteFuture();
   absl::Time serving_since = absl::InfinitePast();
@@ -118,21 +123,28 @@ struct Outage {
   bool operator==(const Outage&) const = default;
 };
 
-// The outage that ends at `now`. `last_used` is a time that the server is sure
-// to have seen before it went down. An earlier outage whose grace had not run
-// out by then is taken into the new one.
-Outage EndOutage(const Outage& earlier, absl::Time last_used, absl::Time now,
-                 absl::Duration restart_grace);
+// All of them, the oldest first: what lapsed in an earlier one has its grace from
+// that, whatever came after.
+using Outages = std::vector<Outage>;
+// One more becomes one with its neighbour, at the shortest stretch of service
+// between two: leases that ran out in that stretch have the grace as well.
+inline constexpr std::size_t kOutagesMax = 64;
+
+// With the outage that ends at `now`. `last_used` is a time that the server is
+// sure to have seen before it went down.
+Outages EndOutage(Outages earlier, absl::Time last_used, absl::Time now,
+                  absl::Duration restart_grace);
 
 // What a record has to be seen with.
 struct View {
   absl::Time now;
   Epoch epoch;
-  Outage outage;
+  Outages outages;
 };
 
-// When the lease runs out, an outage's grace included.
-absl::Time LeaseEnd(const Pending& pending, const Outage& outage);
+// When the lease runs out, the outages' grace included: a grace that was cut short
+// by the next outage is given anew.
+absl::Time LeaseEnd(const Pending& pending, const Outages& outages);
 // What becomes of it then: a reservation from before a restore is held, since
 // nobody knows what happened after the backup.
 OnLapse OnLapseOf(const Record& record, Epoch epoch);

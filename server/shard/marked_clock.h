@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/base/clock.h"
+#include "server/ledger/record.h"
 #include "server/storage/store.h"
 
 namespace onced {
@@ -26,14 +27,13 @@ class MarkedClock {
     if (now <= store_.clock_mark()) return now;
     // A start resumes at the mark. Were it always a second ahead, a process that
     // crashes ten times a second would make time pass ten times too fast.
-    const absl::Duration ahead = std::clamp(now - started_, kAheadMin, kAheadMax);
+    const absl::Duration ahead = std::clamp(now - started_, kLeadMin, kMarkLeadMax);
     const absl::Status raised = store_.RaiseClockMark(now + ahead);
     if (!raised.ok()) return raised;
     return now;
   }
 
-  static constexpr absl::Duration kAheadMin = absl::Milliseconds(20);
-  static constexpr absl::Duration kAheadMax = absl::Seconds(1);
+  static constexpr absl::Duration kLeadMin = absl::Milliseconds(20);
 
  private:
   const Clock& clock_;

@@ -50,7 +50,7 @@ class ShardGroup::Round {
       : group_(group),
         waiters_(group.waiters_),
         now_(now),
-        view_{now, group.store_.identity().epoch, group.store_.outage()},
+        view_{now, group.store_.identity().epoch, group.store_.outages()},
         low_on_space_(group.store_.LowOnSpace()),
         drain_(std::move(drain)) {}
 
@@ -207,7 +207,7 @@ class ShardGroup::Round {
   State StateAt(UnitOfWork::Slot slot) const { return StateOf(work_->Find(slot), view_); }
   // Of a key that is reserved, as every key with waiters is.
   absl::Time LeaseEndAt(UnitOfWork::Slot slot) const {
-    return LeaseEnd(std::get<Pending>(work_->Find(slot)->phase), view_.outage);
+    return LeaseEnd(std::get<Pending>(work_->Find(slot)->phase), view_.outages);
   }
 
   Decision DecideOn(UnitOfWork::Slot slot, const Operation& operation, const Policy& policy) {

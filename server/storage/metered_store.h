@@ -36,7 +36,7 @@ class MeteredStore final : public Store {
   }
 
   const StoreIdentity& identity() const override { return store_.identity(); }
-  const Outage& outage() const override { return store_.outage(); }
+  const Outages& outages() const override { return store_.outages(); }
   absl::Time clock_mark() const override { return store_.clock_mark(); }
   absl::Status RaiseClockMark(absl::Time mark) override {
     const absl::Time from = clock_.Now();

@@ -46,7 +46,7 @@ class Store {
 
   // Constant after opening.
   virtual const StoreIdentity& identity() const = 0;
-  virtual const Outage& outage() const = 0;
+  virtual const Outages& outages() const = 0;
 
   // No decision may use a time above the mark; a store never resumes below it.
   virtual absl::Time clock_mark() const = 0;

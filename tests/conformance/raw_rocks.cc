@@ -58,6 +58,16 @@ void RawPut(const std::string& directory, const std::string& family, const std::
              });
 }
 
+std::string RawGet(const std::string& directory, const std::string& family,
+                   const std::string& key) {
+  std::string value;
+  WithFamily(directory, AllFamilies(directory), family,
+             [&](rocksdb::DB& db, rocksdb::ColumnFamilyHandle* handle) {
+               return db.Get({}, handle, key, &value);
+             });
+  return value;
+}
+
 void RawDelete(const std::string& directory, const std::string& family, const std::string& key) {
   WithFamily(directory, AllFamilies(directory), family,
              [&](rocksdb::DB& db, rocksdb::ColumnFamilyHandle* handle) {

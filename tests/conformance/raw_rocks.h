@@ -13,6 +13,8 @@ void RawMake(const std::string& directory, const std::vector<std::string>& famil
 // Opens the database with all the column families that it has.
 void RawPut(const std::string& directory, const std::string& family, const std::string& key,
             const std::string& value);
+// Of a key that is there.
+std::string RawGet(const std::string& directory, const std::string& family, const std::string& key);
 void RawDelete(const std::string& directory, const std::string& family, const std::string& key);
 
 }  // namespace onced

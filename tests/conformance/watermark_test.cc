@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +18,7 @@
 #include "gtest/gtest.h"
 #include "rocksdb/env.h"
 #include "server/base/random.h"
+#include "server/storage/codec/wire.h"
 #include "server/storage/rocksdb/rocks_store.h"
 #include "tests/conformance/store_calls.h"
 #include "tests/conformance/temp_dir.h"
@@ -59,6 +62,12 @@ fs::path Find(const std::string& directory, const std::string& begin, const std:
   return found;
 }
 
+std::string SealedForTest(const std::string& bytes) {
+  WireWriter out;
+  out.Fixed(bytes.data(), bytes.size());
+  return std::move(out).Seal();
+}
+
 class WatermarkTest : public testing::Test {
  protected:
   static Place PlaceOf(int i) { return {{0}, {"ns", absl::StrCat("key-", i)}}; }
@@ -66,7 +75,7 @@ class WatermarkTest : public testing::Test {
   absl::Status Open(const std::string& directory, rocksdb::Env* env = nullptr) {
     store_.reset();
     auto opened = RocksStore::Open({.data_dir = directory,
-                                    .shards = 1,
+                                    .shards = 2,
                                     .wall_now = TestStart(),
                                     .random = random_,
                                     .env = env});
@@ -88,6 +97,28 @@ class WatermarkTest : public testing::Test {
     fs::copy(from, temp_.File(name));
     return temp_.File(name);
   }
+  // A store with its records in two logs, both of which are needed: the other
+  // shard's flush began a new one. `older_log_halfway_` is how the first one was
+  // when half of it was written.
+  void MakeWithTwoLogs() {
+    ASSERT_TRUE(Open(made_).ok());
+    ASSERT_TRUE(PutRecord(*store_, {{1}, {"ns", "other"}}, FullCommitted()).ok());
+    Put(0, kRecords / 4);
+    older_log_halfway_ = ReadFile(Find(made_, "", ".log"));
+    Put(kRecords / 4, kRecords / 2);
+    ASSERT_TRUE(store_->CompactShard({1}).ok());
+    Put(kRecords / 2, kRecords);
+    store_.reset();
+    ASSERT_EQ(Logs(made_).size(), 2);
+  }
+  static std::vector<fs::path> Logs(const std::string& directory) {
+    std::set<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(directory)) {
+      if (entry.path().extension() == ".log") found.insert(entry.path());
+    }
+    return {found.begin(), found.end()};
+  }
+
   // A store with all its records in the log, or with half of them in a file.
   // `halfway_` has what was there in between.
   void Make(bool with_file) {
@@ -110,6 +141,7 @@ class WatermarkTest : public testing::Test {
   const std::string made_ = temp_.File("made");
   const std::string halfway_ = temp_.File("halfway");
   std::string log_halfway_;  // Ends with a whole entry.
+  std::string older_log_halfway_;
   std::unique_ptr<RocksStore> store_;
 };
 
@@ -181,6 +213,74 @@ TEST_F(Damage, OfOneBitOfTheLogIsRefused) {
         absl::StrCat("bit flipped at ", at),
         [&](const std::string& dir) { Flip(Find(dir, "", ".log"), at); }, "damaged");
   }
+}
+
+// RocksDB goes on with the next log as if nothing had been between them.
+TEST_F(Damage, OfAnOlderLogIsRefused) {
+  MakeWithTwoLogs();
+  const auto older = [](const std::string& dir) { return Logs(dir).front(); };
+  const std::size_t size = fs::file_size(older(made_));
+  ASSERT_LT(older_log_halfway_.size(), size);
+  ExpectRefused(
+      "deleted", [&](const std::string& dir) { fs::remove(older(dir)); }, "is missing");
+  ExpectRefused(
+      "emptied", [&](const std::string& dir) { fs::resize_file(older(dir), 0); }, ".log has 0");
+  ExpectRefused(
+      "cut at the end of an entry",
+      [&](const std::string& dir) { WriteFile(older(dir), older_log_halfway_); }, ".log has ");
+  for (std::size_t at = 1; at < size; at += size / 10) {
+    ExpectRefused(
+        absl::StrCat("cut at ", at),
+        [&](const std::string& dir) { fs::resize_file(older(dir), at); }, ".log has ");
+  }
+  ExpectRefused(
+      "the newer one's copy",
+      [&](const std::string& dir) {
+        fs::copy(Logs(dir).back(), older(dir), fs::copy_options::overwrite_existing);
+      },
+      "begins with write number");
+}
+
+// A log that RocksDB has retired since the watermark was written is not missed.
+TEST_F(WatermarkTest, OpensWithoutLogsThatWereRetired) {
+  MakeWithTwoLogs();
+  const std::string directory = Copy(made_, "retired");
+  const std::string watermark = ReadFile(directory + "/WATERMARK");
+  ASSERT_TRUE(Open(directory).ok());
+  ASSERT_TRUE(store_->CompactShard({0}).ok());
+  store_.reset();
+  WriteFile(directory + "/WATERMARK", watermark);
+  EXPECT_FALSE(fs::exists(fs::path(directory) / Logs(made_).front().filename()));
+  ASSERT_TRUE(Open(directory).ok());
+  EXPECT_EQ(CountRecords(), kRecords);
+}
+
+// Its end lists the newest files: without it, RocksDB opens what was there before.
+TEST_F(Damage, OfTheEndOfTheManifestIsRefused) {
+  Make(false);
+  ASSERT_TRUE(Open(made_).ok());
+  ASSERT_TRUE(store_->CompactShard({0}).ok());
+  store_.reset();
+  const auto manifest = [](const std::string& dir) { return Find(dir, "MANIFEST", ""); };
+  const std::size_t size = fs::file_size(manifest(made_));
+  for (std::size_t cut = 1; cut < size; cut += 1 + size / 40) {
+    ExpectRefused(
+        absl::StrCat("cut by ", cut),
+        [&](const std::string& dir) { fs::resize_file(manifest(dir), size - cut); }, "");
+  }
+}
+
+// Nothing was written after the flush: the watermark follows it by itself.
+TEST_F(WatermarkTest, FollowsAFlush) {
+  Make(false);
+  ASSERT_TRUE(Open(made_).ok());
+  ASSERT_TRUE(store_->CompactShard({0}).ok());
+  const std::size_t size = fs::file_size(Find(made_, "MANIFEST", ""));
+  const auto marked = [&] {
+    return Watermark::Read(*rocksdb::Env::Default(), made_).value()->manifest.bytes;
+  };
+  while (marked() < size) std::this_thread::yield();
+  EXPECT_EQ(marked(), size);
 }
 
 TEST_F(Damage, OfOtherFilesIsRefused) {
@@ -278,22 +378,49 @@ TEST_F(WatermarkTest, OpensUpToDamageBeyondIt) {
   EXPECT_LT(CountRecords(), kRecords);
 }
 
+// As the first version wrote it: it knew neither the MANIFEST nor the logs.
+TEST_F(WatermarkTest, ReadsTheFirstVersion) {
+  const std::string slot("oncedwm1\x02\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0\x4d\0\0\0\0\0\0\0", 32);
+  fs::create_directories(made_);
+  WriteFile(made_ + "/WATERMARK", SealedForTest(slot));
+  EXPECT_EQ(Watermark::Read(*rocksdb::Env::Default(), made_).value(),
+            (WatermarkValue{.sequence = 7, .store = 77}));
+}
+
+TEST_F(WatermarkTest, OfANewerVersionIsNotTaken) {
+  fs::create_directories(made_);
+  WriteFile(made_ + "/WATERMARK", "oncedwm3 and whatever it holds");
+  const absl::Status status = Watermark::Read(*rocksdb::Env::Default(), made_).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("newer version"));
+}
+
+TEST_F(WatermarkTest, NamesTheNewestLogsIfThereAreTooMany) {
+  fs::create_directories(made_);
+  rocksdb::Env& env = *rocksdb::Env::Default();
+  WatermarkValue value{.sequence = 1, .store = 77, .manifest = {4, 1'000}};
+  for (std::uint64_t i = 1; i <= Watermark::kLogsMax + 1; ++i) value.logs.push_back({i, 10 * i});
+  ASSERT_TRUE(Watermark::Open(env, made_).value()->Write(value).ok());
+  value.logs.erase(value.logs.begin());
+  EXPECT_EQ(Watermark::Read(env, made_).value(), value);
+}
+
 TEST_F(WatermarkTest, IsWrittenInTurnAndSurvivesATornWrite) {
   rocksdb::Env& env = *rocksdb::Env::Default();
   fs::create_directories(made_);
   EXPECT_EQ(Watermark::Read(env, made_).value(), std::nullopt);
   auto file = Watermark::Open(env, made_).value();
   for (std::uint64_t i = 1; i <= 5; ++i) {
-    ASSERT_TRUE(file->Write({i, 77}).ok());
-    EXPECT_EQ(Watermark::Read(env, made_).value(), (WatermarkValue{i, 77}));
+    ASSERT_TRUE(file->Write({.sequence = i, .store = 77}).ok());
+    EXPECT_EQ(Watermark::Read(env, made_).value(), (WatermarkValue{.sequence = i, .store = 77}));
   }
   file = Watermark::Open(env, made_).value();
-  ASSERT_TRUE(file->Write({6, 77}).ok());
-  EXPECT_EQ(Watermark::Read(env, made_).value(), (WatermarkValue{6, 77}));
+  ASSERT_TRUE(file->Write({.sequence = 6, .store = 77}).ok());
+  EXPECT_EQ(Watermark::Read(env, made_).value(), (WatermarkValue{.sequence = 6, .store = 77}));
   std::string bytes = ReadFile(made_ + "/WATERMARK");
   bytes[20] = static_cast<char>(bytes[20] ^ 1);  // Turn 6 is in the first slot.
   WriteFile(made_ + "/WATERMARK", bytes);
-  EXPECT_EQ(Watermark::Read(env, made_).value(), (WatermarkValue{5, 77}));
+  EXPECT_EQ(Watermark::Read(env, made_).value(), (WatermarkValue{.sequence = 5, .store = 77}));
 }
 
 }  // namespace

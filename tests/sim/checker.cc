@@ -60,9 +60,6 @@ struct Grant {
   std::string request_id;
   const Call* first = nullptr;      // The first answer that told of it.
   std::vector<const Call*> leases;  // What gave or lengthened its lease.
-  // Those of them of which the end is stored. One that was regained may be told
-  // an end with the grace after an outage, which is forgotten once it is over.
-  std::vector<const Call*> stored_leases;
   std::vector<const Call*> ends;    // Commits and releases that worked or may have.
   const Call* committed = nullptr;  // The first answer from which it is sure, own or a replay.
 };
@@ -107,10 +104,7 @@ class KeyChecker {
     for (const Call* call : calls_) {
       Grant* grant = call->op == Op::kReserve ? nullptr : FindGrant(call->token);
       if (grant == nullptr) continue;
-      if (call->said == Said::kExtended) {
-        grant->leases.push_back(call);
-        grant->stored_leases.push_back(call);
-      }
+      if (call->said == Said::kExtended) grant->leases.push_back(call);
       const bool settles = call->op == Op::kCommit || call->op == Op::kRelease;
       if (settles && (Ends(*call) || MayBeDone(*call))) grant->ends.push_back(call);
     }
@@ -128,13 +122,6 @@ class KeyChecker {
     if (!same_caller) Broken("two callers were given one token", *grant->first, call);
     if (Before(call, *grant->first)) grant->first = &call;
     grant->leases.push_back(&call);
-    if (IsFirstOfItsRequestId(call)) grant->stored_leases.push_back(&call);
-  }
-  bool IsFirstOfItsRequestId(const Call& call) const {
-    return std::none_of(calls_.begin(), calls_.end(), [&](const Call* other) {
-      return other->op == Op::kReserve && other->request_id == call.request_id &&
-             other->sent < call.sent;
-    });
   }
   const Call* FirstProofOfCommit(const Grant& grant) const {
     const Call* proof = nullptr;
@@ -170,7 +157,7 @@ class KeyChecker {
       if (other.fence >= grant.fence && !NotEndedBefore(other, call)) return false;
     }
     if (rules_.hold) return Before(*grant.first, call);
-    return Within(grant.stored_leases, call, rules_.lapsed_retention);
+    return Within(grant.leases, call, rules_.lapsed_retention);
   }
   static bool SaysAbsent(const Call& call) {
     return call.seen == Seen::kAbsent || call.said == Said::kNothingToRelease ||

@@ -41,7 +41,7 @@ class LyingStore final : public Store {
         std::move(durable));
   }
   const StoreIdentity& identity() const override { return real_.identity(); }
-  const Outage& outage() const override { return real_.outage(); }
+  const Outages& outages() const override { return real_.outages(); }
   absl::Time clock_mark() const override {
     return lie_ == Lie::kForgetsTime ? mark_ : real_.clock_mark();
   }

@@ -58,7 +58,7 @@ World::World(std::uint64_t seed, Lie lie) : random_(seed), lie_(lie) {
   // No less than this. A start after two crashes in a row can't tell a lease that
   // ran out between them from one that did so while the server was down, and
   // gives it grace: a key which was already ABSENT would come back.
-  policies_["brief"] = MakePolicy(OnLapse::kRegrant, kRestartGrace + MarkedClock::kAheadMax);
+  policies_["brief"] = MakePolicy(OnLapse::kRegrant, kRestartGrace + kMarkLeadMax);
   for (const auto& [name, policy] : policies_) {
     for (const char* key : {"a", "b"}) {
       rules_[absl::StrCat(name, "/", key)] = {.hold = policy.on_lapse == OnLapse::kHold,

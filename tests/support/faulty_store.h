@@ -53,7 +53,7 @@ class FaultyStore final : public Store {
   void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override
       ABSL_LOCKS_EXCLUDED(mutex_);
   const StoreIdentity& identity() const override { return real_.identity(); }
-  const Outage& outage() const override { return real_.outage(); }
+  const Outages& outages() const override { return real_.outages(); }
   absl::Time clock_mark() const override { return real_.clock_mark(); }
   absl::Status RaiseClockMark(absl::Time mark) override ABSL_LOCKS_EXCLUDED(mutex_);
   bool LowOnSpace() const override { return low_on_space_.load() || real_.LowOnSpace(); }

@@ -13,6 +13,14 @@ absl::Status Damaged(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("the store's ", what, " is damaged"));
 }
 
+Outage TakeOutage(WireReader& in) {
+  Outage outage;
+  outage.down_since = in.Time();
+  outage.serving_since = in.Time();
+  outage.grace_until = in.Time();
+  return outage;
+}
+
 // The end of every decoder: all was there, and nothing more.
 bool Complete(const WireReader& in) { return in.ok() && in.left() == 0; }
 
@@ -35,11 +43,14 @@ std::string EncodeTime(absl::Time time) {
   return std::move(out).Seal();
 }
 
-std::string EncodeOutage(const Outage& outage) {
+std::string EncodeOutages(const Outages& outages) {
   WireWriter out;
-  out.Time(outage.down_since);
-  out.Time(outage.serving_since);
-  out.Time(outage.grace_until);
+  out.Int(static_cast<std::uint32_t>(outages.size()));
+  for (const Outage& outage : outages) {
+    out.Time(outage.down_since);
+    out.Time(outage.serving_since);
+    out.Time(outage.grace_until);
+  }
   return std::move(out).Seal();
 }
 
@@ -62,10 +73,14 @@ absl::StatusOr<StoreIdentity> DecodeIdentity(absl::string_view bytes) {
   identity.shards = in.Int<std::uint32_t>();
   in.Fixed(identity.hash_seed.data(), identity.hash_seed.size());
   identity.epoch.value = in.Int<std::uint32_t>();
-  in.Require(format == kStoreFormat && identity.epoch != Epoch{});
+  in.Require(format >= kOldestStoreFormat && identity.epoch != Epoch{});
   in.Require(identity.shards >= 1 && identity.shards <= kShardsMax);
   if (!Complete(in)) return Damaged("identity");
   return identity;
+}
+
+std::uint32_t FormatOf(absl::string_view identity) {
+  return WireReader(identity).Int<std::uint32_t>();
 }
 
 absl::StatusOr<absl::Time> DecodeTime(absl::string_view bytes) {
@@ -76,15 +91,16 @@ absl::StatusOr<absl::Time> DecodeTime(absl::string_view bytes) {
   return time;
 }
 
-absl::StatusOr<Outage> DecodeOutage(absl::string_view bytes) {
-  if (!Unseal(bytes)) return Damaged("record of its last outage");
+absl::StatusOr<Outages> DecodeOutages(absl::string_view bytes, std::uint32_t format) {
+  if (!Unseal(bytes)) return Damaged("record of its outages");
   WireReader in(bytes);
-  Outage outage;
-  outage.down_since = in.Time();
-  outage.serving_since = in.Time();
-  outage.grace_until = in.Time();
-  if (!Complete(in)) return Damaged("record of its last outage");
-  return outage;
+  const std::uint32_t count = format == 1 ? 1 : in.Int<std::uint32_t>();
+  in.Require(count <= kOutagesMax);
+  Outages outages(in.ok() ? count : 0);
+  for (Outage& outage : outages) outage = TakeOutage(in);
+  if (!Complete(in)) return Damaged("record of its outages");
+  if (format == 1 && outages.front() == Outage{}) outages.clear();
+  return outages;
 }
 
 absl::StatusOr<Fence> DecodeFence(absl::string_view bytes) {

@@ -20,17 +20,20 @@ namespace onced {
 // what stands before it.
 //
 //   key          value                                        written
-//   "store"      u32 format = 1 | u32 shards | 16 bytes       once, last, when the
-//                hash_seed | u32 epoch                        store is made
+//   "store"      u32 format = 2 | u32 shards | 16 bytes       last, when the store is
+//                hash_seed | u32 epoch                        made or upgraded
 //   "clock"      i64 mark                                     ahead of the time used
-//   "outage"     i64 down_since | i64 serving_since |         at every opening
-//                i64 grace_until
+//   "outage"     u32 outages | as many times: i64 down_since  at every opening
+//                | i64 serving_since | i64 grace_until
 //   "fence-0007" i64 last fence that shard 7 handed out       with the grant
 //
 // `format` is that of the whole store. Every format, for ever, has the u32
 // format at the beginning and the checksum at the end of "store", so that an
-// old server knows a newer store from a damaged one.
-inline constexpr std::uint32_t kStoreFormat = 1;
+// old server knows a newer store from a damaged one. In format 1, "outage" was
+// one outage without a number before it, of which an infinite `down_since` says
+// that there was none.
+inline constexpr std::uint32_t kStoreFormat = 2;
+inline constexpr std::uint32_t kOldestStoreFormat = 1;
 inline constexpr absl::string_view kIdentityKey = "store";
 inline constexpr absl::string_view kClockKey = "clock";
 inline constexpr absl::string_view kOutageKey = "outage";
@@ -41,14 +44,17 @@ inline constexpr std::uint32_t kShardsMax = 1024;  // Each costs memory and file
 
 std::string EncodeIdentity(const StoreIdentity& identity);
 std::string EncodeTime(absl::Time time);
-std::string EncodeOutage(const Outage& outage);
+std::string EncodeOutages(const Outages& outages);
 std::string EncodeFence(Fence fence);
 
 // DATA_LOSS for anything that the function's twin could not have written.
-// FAILED_PRECONDITION for an identity in a newer format.
+// FAILED_PRECONDITION for an identity in a newer format; older ones are read.
 absl::StatusOr<StoreIdentity> DecodeIdentity(absl::string_view bytes);
+// Of an identity that DecodeIdentity() takes.
+std::uint32_t FormatOf(absl::string_view identity);
 absl::StatusOr<absl::Time> DecodeTime(absl::string_view bytes);
-absl::StatusOr<Outage> DecodeOutage(absl::string_view bytes);
+// Of a store in that format.
+absl::StatusOr<Outages> DecodeOutages(absl::string_view bytes, std::uint32_t format);
 absl::StatusOr<Fence> DecodeFence(absl::string_view bytes);
 
 }  // namespace onced

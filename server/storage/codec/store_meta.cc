@@ -1,7 +1,9 @@
 #include "server/storage/codec/store_meta.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/clock.h"
 
@@ -11,7 +13,7 @@ namespace {
 // Reads what must be there and decodes it into `out`.
 template <typename T>
 absl::Status ReadInto(const MetaReader& read, const std::string& key,
-                      absl::StatusOr<T> (*decode)(absl::string_view), T& out) {
+                      absl::FunctionRef<absl::StatusOr<T>(absl::string_view)> decode, T& out) {
   const absl::StatusOr<std::optional<std::string>> bytes = read(key);
   if (!bytes.ok()) return bytes.status();
   if (!bytes->has_value()) {
@@ -53,12 +55,14 @@ StoreMeta NewMeta(std::uint32_t shards, Random& random, absl::Time wall_now) {
 
 void Resume(absl::Time wall_now, absl::Duration restart_grace, StoreMeta& meta) {
   const absl::Time now = std::max(FloorToMicros(wall_now), meta.clock_mark);
-  meta.outage = EndOutage(meta.outage, meta.clock_mark - kMarkWrittenAhead, now, restart_grace);
+  meta.outages =
+      EndOutage(std::move(meta.outages), meta.clock_mark - kMarkLeadMax, now, restart_grace);
   meta.clock_mark = now;
 }
 
 MetaEntries EncodeMeta(const StoreMeta& meta) {
-  MetaEntries entries = EncodeResumed(meta);
+  MetaEntries entries = {{std::string(kOutageKey), EncodeOutages(meta.outages)},
+                         {std::string(kClockKey), EncodeTime(meta.clock_mark)}};
   for (std::uint32_t shard = 0; shard < meta.fences.size(); ++shard) {
     entries.emplace_back(FenceKey({shard}), EncodeFence(meta.fences[shard]));
   }
@@ -67,8 +71,9 @@ MetaEntries EncodeMeta(const StoreMeta& meta) {
 }
 
 MetaEntries EncodeResumed(const StoreMeta& meta) {
-  return {{std::string(kOutageKey), EncodeOutage(meta.outage)},
-          {std::string(kClockKey), EncodeTime(meta.clock_mark)}};
+  return {{std::string(kOutageKey), EncodeOutages(meta.outages)},
+          {std::string(kClockKey), EncodeTime(meta.clock_mark)},
+          {std::string(kIdentityKey), EncodeIdentity(meta.identity)}};
 }
 
 absl::StatusOr<std::optional<StoreMeta>> ReadMeta(const MetaReader& read) {
@@ -76,12 +81,20 @@ absl::StatusOr<std::optional<StoreMeta>> ReadMeta(const MetaReader& read) {
   if (!identity.ok()) return identity.status();
   if (!identity->has_value()) return std::nullopt;
   StoreMeta meta;
-  absl::Status status = ReadInto(read, std::string(kIdentityKey), DecodeIdentity, meta.identity);
-  if (status.ok()) status = ReadInto(read, std::string(kClockKey), DecodeTime, meta.clock_mark);
-  if (status.ok()) status = ReadInto(read, std::string(kOutageKey), DecodeOutage, meta.outage);
+  absl::Status status =
+      ReadInto<StoreIdentity>(read, std::string(kIdentityKey), DecodeIdentity, meta.identity);
+  if (status.ok())
+    status = ReadInto<absl::Time>(read, std::string(kClockKey), DecodeTime, meta.clock_mark);
+  const std::uint32_t format = FormatOf(**identity);
+  const auto decode_outages = [format](absl::string_view bytes) {
+    return DecodeOutages(bytes, format);
+  };
+  if (status.ok()) {
+    status = ReadInto<Outages>(read, std::string(kOutageKey), decode_outages, meta.outages);
+  }
   meta.fences.resize(status.ok() ? meta.identity.shards : 0);
   for (std::uint32_t shard = 0; status.ok() && shard < meta.fences.size(); ++shard) {
-    status = ReadInto(read, FenceKey({shard}), DecodeFence, meta.fences[shard]);
+    status = ReadInto<Fence>(read, FenceKey({shard}), DecodeFence, meta.fences[shard]);
   }
   if (!status.ok()) return status;
   return meta;

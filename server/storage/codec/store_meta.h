@@ -21,7 +21,7 @@ namespace onced {
 // All that a store keeps beside its records.
 struct StoreMeta {
   StoreIdentity identity;
-  Outage outage;
+  Outages outages;
   absl::Time clock_mark;
   std::vector<Fence> fences;  // The last of each shard.
   bool operator==(const StoreMeta&) const = default;
@@ -37,22 +37,21 @@ absl::Status CheckShards(std::optional<std::uint32_t> wanted, const StoreIdentit
 StoreMeta NewMeta(std::uint32_t shards, Random& random, absl::Time wall_now);
 
 // The same store after it was down until `wall_now`. The mark never goes back:
-// a wall clock behind it is not believed. It was written ahead by
-// kMarkWrittenAhead, so the server saw at least the time that much below it.
-inline constexpr absl::Duration kMarkWrittenAhead = absl::Seconds(1);
+// a wall clock behind it is not believed. The server saw at least the time
+// kMarkLeadMax below it.
 void Resume(absl::Time wall_now, absl::Duration restart_grace, StoreMeta& meta);
 
 using MetaEntries = std::vector<std::pair<std::string, std::string>>;  // Key, value.
 // Everything, in the order to write it: the identity is last, so that a store
 // that has one is complete.
 MetaEntries EncodeMeta(const StoreMeta& meta);
-// What Resume() may have changed.
+// What Resume() may have changed, and what makes it a store of today's format.
 MetaEntries EncodeResumed(const StoreMeta& meta);
 
 // Reads one value by its key; nullopt if there is none.
 using MetaReader = std::function<absl::StatusOr<std::optional<std::string>>(const std::string&)>;
-// nullopt if there is no identity: the store is new or was only half made.
-// DATA_LOSS if there is one and something else is missing or damaged.
+// Reads every format that there ever was. nullopt if there is no identity: the store is new or was
+// only half made. DATA_LOSS if there is one and something else is missing or damaged.
 absl::StatusOr<std::optional<StoreMeta>> ReadMeta(const MetaReader& read);
 
 }  // namespace onced

@@ -58,7 +58,7 @@ absl::StatusOr<std::unique_ptr<MemoryStore>> MemoryStore::Open(MemoryDisk& disk,
     disk.shards_.resize(shards);
   }
   for (auto& [key, value] : EncodeMeta(**meta)) disk.meta_[key] = std::move(value);
-  return std::unique_ptr<MemoryStore>(new MemoryStore(disk, (*meta)->identity, (*meta)->outage));
+  return std::unique_ptr<MemoryStore>(new MemoryStore(disk, (*meta)->identity, (*meta)->outages));
 }
 
 // 1. read, 2. decide, 3. write, 4. tell: never 4 before 3.

@@ -59,21 +59,21 @@ class MemoryStore final : public Store {
 
   void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override;
   const StoreIdentity& identity() const override { return identity_; }
-  const Outage& outage() const override { return outage_; }
+  const Outages& outages() const override { return outages_; }
   absl::Time clock_mark() const override;
   absl::Status RaiseClockMark(absl::Time mark) override;
   std::uint64_t EstimateKeys() const override;
 
  private:
-  MemoryStore(MemoryDisk& disk, const StoreIdentity& identity, const Outage& outage)
-      : disk_(disk), identity_(identity), outage_(outage) {}
+  MemoryStore(MemoryDisk& disk, const StoreIdentity& identity, const Outages& outages)
+      : disk_(disk), identity_(identity), outages_(outages) {}
   void Load(UnitOfWork& work);
   void Save(const UnitOfWork& work);
 
   // Constant after construction.
   MemoryDisk& disk_;
   const StoreIdentity identity_;
-  const Outage outage_;
+  const Outages outages_;
 };
 
 }  // namespace onced

@@ -15,9 +15,9 @@ constexpr std::int64_t kNothingYet = std::numeric_limits<std::int64_t>::min();
 
 ReclaimFilter::ReclaimFilter(absl::Duration grace) : grace_(grace), expired_by_us_(kNothingYet) {}
 
-void ReclaimFilter::Start(Epoch epoch, const Outage& outage) {
+void ReclaimFilter::Start(Epoch epoch, const Outages& outages) {
   view_.epoch = epoch;
-  view_.outage = outage;
+  view_.outages = outages;
 }
 
 void ReclaimFilter::AdvanceTo(absl::Time clock_mark) {

@@ -24,7 +24,7 @@ class ReclaimFilter final : public rocksdb::CompactionFilter {
   explicit ReclaimFilter(absl::Duration grace);
 
   // What a reservation's end depends on, beside the record.
-  void Start(Epoch epoch, const Outage& outage);
+  void Start(Epoch epoch, const Outages& outages);
   void AdvanceTo(absl::Time clock_mark);
 
   const char* Name() const override { return "onced.ReclaimFilter"; }

@@ -11,6 +11,7 @@
 #include "rocksdb/write_batch.h"
 #include "server/base/believed_clock.h"
 #include "server/storage/rocksdb/data_directory.h"
+#include "server/storage/rocksdb/file_marks.h"
 #include "server/storage/rocksdb/rocks_options.h"
 #include "server/storage/rocksdb/rocks_status.h"
 
@@ -38,6 +39,7 @@ class Opener {
         db_options_(MakeDbOptions(plan_, cache_)),
         database_(std::make_unique<RocksDatabase>(options.reclaim_grace)) {
     if (options.env != nullptr) db_options_.env = options.env;
+    db_options_.listeners.push_back(database_->file_changes);
   }
 
   // Nothing is written to a directory that may be somebody else's. A new store
@@ -52,7 +54,7 @@ class Opener {
     if (!meta.ok()) return meta.status();
     status = meta->has_value() ? ResumeStore(**std::move(meta)) : MakeStore();
     if (!status.ok()) return status;
-    database_->filter.Start(database_->meta.identity.epoch, database_->meta.outage);
+    database_->filter.Start(database_->meta.identity.epoch, database_->meta.outages);
     database_->filter.AdvanceTo(database_->meta.clock_mark);
     return std::move(database_);
   }
@@ -103,6 +105,7 @@ class Opener {
   // evidence: RocksDB would take a shorter log for the whole one, and go on.
   absl::Status CheckNothingIsMissing() {
     const auto mark = Watermark::Read(*db_options_.env, options_.data_dir);
+    if (absl::IsFailedPrecondition(mark.status())) return Here(mark.status());
     if (!mark.ok()) return Damaged(mark.status().message());
     mark_ = *mark;
     if (!HoldsDatabase(options_.data_dir)) return absl::OkStatus();
@@ -110,7 +113,9 @@ class Opener {
     const std::string lock_path = absl::StrCat(options_.data_dir, "/LOCK");
     const rocksdb::Status locked = db_options_.env->LockFile(lock_path, &lock);
     if (!locked.ok()) return FromRocksOpen(options_.data_dir, locked);
-    const absl::Status checked = CheckLog();
+    absl::Status checked = CheckLogOrder(*db_options_.env, options_.data_dir);
+    if (absl::IsDataLoss(checked)) checked = Damaged(checked.message());
+    if (checked.ok()) checked = CheckLog();
     const rocksdb::Status unlocked = db_options_.env->UnlockFile(lock);
     if (!checked.ok()) return checked;
     return unlocked.ok() ? absl::OkStatus() : FromRocksOpen(options_.data_dir, unlocked);
@@ -119,6 +124,7 @@ class Opener {
   // What can be seen of a store that is not changed by it.
   struct Sight {
     std::uint64_t last_sequence = 0;
+    absl::Status files;  // Whether those that the watermark names are there.
     std::optional<StoreIdentity> identity;
   };
 
@@ -130,7 +136,9 @@ class Opener {
       const absl::Status damage = sight.status();
       db_options_.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
       sight = Look();
-      if (!sight.ok() || sight->last_sequence < mark_->sequence) return damage;
+      if (!sight.ok() || !sight->files.ok() || sight->last_sequence < mark_->sequence) {
+        return damage;
+      }
     }
     return sight.ok() ? CheckSight(*sight) : sight.status();
   }
@@ -141,6 +149,7 @@ class Opener {
                                   " were durable, but only those up to ", sight.last_sequence,
                                   " are there"));
     }
+    if (!sight.files.ok()) return Damaged(sight.files.message());
     if (!sight.identity.has_value()) return absl::OkStatus();  // Half made.
     if (!mark_.has_value()) return Damaged("the file WATERMARK is missing");
     if (mark_->store != WatermarkStoreId(*sight.identity)) {
@@ -158,6 +167,7 @@ class Opener {
     const std::unique_ptr<rocksdb::DB> db(opened);
     const std::vector<Family> freed(handles.begin(), handles.end());
     Sight sight{.last_sequence = db->GetLatestSequenceNumber()};
+    if (mark_.has_value()) sight.files = CheckFiles(*db, *mark_);
     std::string bytes;
     const rocksdb::Status read =
         db->Get({}, rocksdb::Slice(kIdentityKey.data(), kIdentityKey.size()), &bytes);
@@ -268,7 +278,7 @@ class Opener {
     // Before the identity, since a store that has one must have a watermark.
     status = OpenWatermark();
     if (status.ok()) {
-      status = database_->watermark->Write({0, WatermarkStoreId(database_->meta.identity)});
+      status = database_->watermark->Write({.store = WatermarkStoreId(database_->meta.identity)});
     }
     return status.ok() ? WriteMeta(EncodeMeta(database_->meta)) : Here(status);
   }

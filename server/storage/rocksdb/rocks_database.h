@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "rocksdb/db.h"
 #include "server/storage/codec/store_meta.h"
+#include "server/storage/rocksdb/file_changes.h"
 #include "server/storage/rocksdb/reclaim_filter.h"
 #include "server/storage/rocksdb/rocks_store.h"
 #include "server/storage/rocksdb/watermark.h"
@@ -20,6 +21,8 @@ struct RocksDatabase {
   explicit RocksDatabase(absl::Duration reclaim_grace) : filter(reclaim_grace) {}
 
   ReclaimFilter filter;
+  // Shared with RocksDB, whose types ask for it.
+  std::shared_ptr<FileChanges> file_changes = std::make_shared<FileChanges>();
   std::unique_ptr<rocksdb::DB> db;
   Family meta_family;
   std::vector<Family> shard_families;

@@ -52,10 +52,11 @@ RocksStore::RocksStore(const Options& options, std::unique_ptr<RocksDatabase> da
       directory_(options.data_dir),
       disk_floor_bytes_(options.disk_floor_bytes),
       identity_(database->meta.identity),
-      outage_(database->meta.outage),
+      outages_(database->meta.outages),
       database_(std::move(database)),
       fences_(database_->meta.fences),
-      watermark_(std::make_unique<WatermarkKeeper>(*database_->db, std::move(database_->watermark),
+      watermark_(std::make_unique<WatermarkKeeper>(*database_->db, *database_->file_changes,
+                                                   std::move(database_->watermark),
                                                    WatermarkStoreId(identity_), !sync_)),
       clock_mark_us_(StoredTime(database_->meta.clock_mark)) {}
 

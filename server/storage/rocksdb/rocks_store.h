@@ -84,7 +84,7 @@ class RocksStore final : public Store {
 
   void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override;
   const StoreIdentity& identity() const override { return identity_; }
-  const Outage& outage() const override { return outage_; }
+  const Outages& outages() const override { return outages_; }
   absl::Time clock_mark() const override;
   // As durable as a unit of work is: in a store that may lose its last writes,
   // the mark may go with them, for all that was decided below it went as well.
@@ -117,7 +117,7 @@ class RocksStore final : public Store {
   const std::string directory_;
   const std::uint64_t disk_floor_bytes_;
   const StoreIdentity identity_;
-  const Outage outage_;
+  const Outages outages_;
   const std::unique_ptr<RocksDatabase> database_;
 
   std::atomic<bool> failed_ = false;

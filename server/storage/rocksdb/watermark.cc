@@ -1,9 +1,11 @@
 #include "server/storage/rocksdb/watermark.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "rocksdb/env.h"
 #include "server/storage/codec/wire.h"
@@ -13,9 +15,12 @@ namespace onced {
 namespace {
 
 constexpr char kFileName[] = "WATERMARK";
-constexpr char kMagic[] = "oncedwm1";
+// The last character is the version.
+constexpr char kMagic[] = "oncedwm2";
+constexpr char kMagicV1[] = "oncedwm1";
 constexpr std::size_t kMagicBytes = sizeof kMagic - 1;
-constexpr std::size_t kSlotBytes = kMagicBytes + 3 * sizeof(std::uint64_t) + sizeof(std::uint32_t);
+constexpr std::size_t kSlotBytesV1 =
+    kMagicBytes + 3 * sizeof(std::uint64_t) + sizeof(std::uint32_t);
 constexpr std::uint64_t kSlotStride = 4'096;  // Apart: one torn block can't hold both.
 constexpr std::uint64_t kSlots = 2;
 
@@ -26,27 +31,67 @@ struct Slot {
   WatermarkValue value;
 };
 
+void Put(WireWriter& out, const FileMark& mark) {
+  out.Int(mark.number);
+  out.Int(mark.bytes);
+}
+
+FileMark TakeFileMark(WireReader& in) {
+  FileMark mark;
+  mark.number = in.Int<std::uint64_t>();
+  mark.bytes = in.Int<std::uint64_t>();
+  return mark;
+}
+
 std::string EncodeSlot(const Slot& slot) {
+  const WatermarkValue& value = slot.value;
+  const std::size_t logs = std::min(value.logs.size(), Watermark::kLogsMax);
   WireWriter out;
   out.Fixed(kMagic, kMagicBytes);
   out.Int(slot.turn);
-  out.Int(slot.value.sequence);
-  out.Int(slot.value.store);
+  out.Int(value.sequence);
+  out.Int(value.store);
+  Put(out, value.manifest);
+  out.Int(static_cast<std::uint32_t>(logs));
+  for (std::size_t i = value.logs.size() - logs; i < value.logs.size(); ++i) {
+    Put(out, value.logs[i]);
+  }
   return std::move(out).Seal();
 }
 
+// What stands in a slot, without what is left of longer ones behind it.
+absl::string_view Used(absl::string_view slot) {
+  constexpr std::size_t kLogs = kMagicBytes + 5 * sizeof(std::uint64_t);
+  if (absl::StartsWith(slot, kMagicV1)) return slot.substr(0, kSlotBytesV1);
+  if (slot.size() < kLogs + sizeof(std::uint32_t)) return {};
+  WireReader in(slot.substr(kLogs));
+  const std::uint64_t logs = in.Int<std::uint32_t>();
+  return slot.substr(0, kLogs + 2 * sizeof(std::uint32_t) + logs * 2 * sizeof(std::uint64_t));
+}
+
 std::optional<Slot> DecodeSlot(absl::string_view bytes) {
-  if (bytes.size() != kSlotBytes || !Unseal(bytes)) return std::nullopt;
-  WireReader in(bytes);
-  std::array<char, kMagicBytes> magic{};
-  in.Fixed(magic.data(), magic.size());
-  in.Require(std::memcmp(magic.data(), kMagic, kMagicBytes) == 0);
+  bytes = Used(bytes);
+  const bool first_version = absl::StartsWith(bytes, kMagicV1);
+  if (!first_version && !absl::StartsWith(bytes, kMagic)) return std::nullopt;
+  if (!Unseal(bytes)) return std::nullopt;
+  WireReader in(bytes.substr(kMagicBytes));
   Slot slot;
   slot.turn = in.Int<std::uint64_t>();
   slot.value.sequence = in.Int<std::uint64_t>();
   slot.value.store = in.Int<std::uint64_t>();
+  if (!first_version) {
+    slot.value.manifest = TakeFileMark(in);
+    slot.value.logs.resize(std::min<std::size_t>(in.Int<std::uint32_t>(), Watermark::kLogsMax));
+    for (FileMark& log : slot.value.logs) log = TakeFileMark(in);
+  }
   if (!in.ok()) return std::nullopt;
   return slot;
+}
+
+// Whether a slot was written by a version that knows more than this one.
+bool IsNewer(absl::string_view bytes) {
+  return absl::StartsWith(bytes, absl::string_view(kMagic, kMagicBytes - 1)) &&
+         bytes.size() >= kMagicBytes && bytes[kMagicBytes - 1] > kMagic[kMagicBytes - 1];
 }
 
 // The slot that counts; nullopt if there is none that can be read.
@@ -56,10 +101,14 @@ absl::StatusOr<std::optional<Slot>> ReadSlots(rocksdb::Env& env, const std::stri
   if (!status.ok()) return FromRocks("reading the watermark", status);
   std::optional<Slot> last;
   for (std::uint64_t i = 0; i < kSlots; ++i) {
-    std::array<char, kSlotBytes> buffer{};
+    std::array<char, kSlotStride> buffer{};
     rocksdb::Slice bytes;
     status = file->Read(i * kSlotStride, buffer.size(), &bytes, buffer.data());
     if (!status.ok()) return FromRocks("reading the watermark", status);
+    if (IsNewer({bytes.data(), bytes.size()})) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(kFileName, " was written by a newer version of onced: use that"));
+    }
     const auto slot = DecodeSlot({bytes.data(), bytes.size()});
     if (slot.has_value() && (!last.has_value() || slot->turn > last->turn)) last = slot;
   }
@@ -69,7 +118,7 @@ absl::StatusOr<std::optional<Slot>> ReadSlots(rocksdb::Env& env, const std::stri
 absl::Status MakeFile(rocksdb::Env& env, const std::string& directory) {
   std::unique_ptr<rocksdb::WritableFile> file;
   rocksdb::Status status = env.NewWritableFile(PathIn(directory), &file, rocksdb::EnvOptions());
-  if (status.ok()) status = file->Append(std::string(kSlotStride + kSlotBytes, '\0'));
+  if (status.ok()) status = file->Append(std::string(kSlots * kSlotStride, '\0'));
   if (status.ok()) status = file->Fsync();
   if (status.ok()) status = file->Close();
   std::unique_ptr<rocksdb::Directory> entries;

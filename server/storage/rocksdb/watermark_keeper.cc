@@ -4,17 +4,26 @@
 #include <utility>
 
 #include "rocksdb/db.h"
+#include "server/storage/rocksdb/file_changes.h"
+#include "server/storage/rocksdb/file_marks.h"
 #include "server/storage/rocksdb/rocks_status.h"
 
 namespace onced {
 
-WatermarkKeeper::WatermarkKeeper(rocksdb::DB& db, std::unique_ptr<Watermark> file,
-                                 std::uint64_t store, bool sync_log)
-    : db_(db), store_(store), sync_log_(sync_log), file_(std::move(file)), runner_([this] {
-        Run();
-      }) {}
+WatermarkKeeper::WatermarkKeeper(rocksdb::DB& db, FileChanges& changes,
+                                 std::unique_ptr<Watermark> file, std::uint64_t store,
+                                 bool sync_log)
+    : db_(db),
+      changes_(changes),
+      store_(store),
+      sync_log_(sync_log),
+      file_(std::move(file)),
+      runner_([this] { Run(); }) {
+  changes_.Listen([this] { Touch(); });
+}
 
 WatermarkKeeper::~WatermarkKeeper() {
+  changes_.Listen(nullptr);
   {
     MutexLock lock(mutex_);
     stopping_ = true;
@@ -49,12 +58,14 @@ bool WatermarkKeeper::AwaitTouch() {
 
 // 1. look how far the store is, 2. make sure that this is durable, 3. say so.
 absl::Status WatermarkKeeper::WriteNow() {
-  const std::uint64_t sequence = db_.GetLatestSequenceNumber();
+  WatermarkValue value{.sequence = db_.GetLatestSequenceNumber(), .store = store_};
+  const absl::Status marked = MarkFiles(db_, value);
+  if (!marked.ok()) return marked;
   if (sync_log_) {
     const absl::Status synced = FromRocks("syncing the log", db_.SyncWAL());
     if (!synced.ok()) return synced;
   }
-  return file_->Write({sequence, store_});
+  return file_->Write(value);
 }
 
 }  // namespace onced

@@ -19,24 +19,28 @@ class DB;
 
 namespace onced {
 
-// Operation: after the first write since the last watermark it waits for kLag,
-//            so that many writes share one, and then writes how far the store is
-//            durable.
+class FileChanges;
+
+// Operation: after the first change since the last watermark it waits for kLag,
+//            so that many changes share one, and then writes how far the store is
+//            durable, and in which files. A change is a write, and what RocksDB
+//            does by itself: a flush or a compaction, which retire files.
 // Threads:   Touch() and failed() from any; the file belongs to its own thread.
-// Lifetime:  `db` outlives it. The destructor writes the last watermark.
+// Lifetime:  `db` and `changes` outlive it. The destructor writes the last watermark.
 // Promise:   what the watermark says was durable before it was written.
-// Limits:    writes of the last kLag and of one sync may be missing from it: a
-//            log cut within them, at the end of an entry, can't be noticed.
+// Limits:    changes of the last kLag and of one sync may be missing from it: a
+//            log or a MANIFEST cut within them, at the end of an entry, can't be
+//            noticed.
 class WatermarkKeeper {
  public:
   static constexpr absl::Duration kLag = absl::Milliseconds(100);
 
   // `sync_log`: writes are not synced by themselves, so it does that before.
-  WatermarkKeeper(rocksdb::DB& db, std::unique_ptr<Watermark> file, std::uint64_t store,
-                  bool sync_log);
+  WatermarkKeeper(rocksdb::DB& db, FileChanges& changes, std::unique_ptr<Watermark> file,
+                  std::uint64_t store, bool sync_log);
   ~WatermarkKeeper();
 
-  // Something was written.
+  // Something was written, or RocksDB has changed its files.
   void Touch() ABSL_LOCKS_EXCLUDED(mutex_);
   // The watermark could not be written, and nothing more is tried.
   bool failed() const { return failed_.load(); }
@@ -51,6 +55,7 @@ class WatermarkKeeper {
 
   // Constant after construction.
   rocksdb::DB& db_;
+  FileChanges& changes_;
   const std::uint64_t store_;
   const bool sync_log_;
 
@@ -58,7 +63,7 @@ class WatermarkKeeper {
   std::atomic<bool> failed_{false};
   Mutex mutex_;
   CondVar wake_;
-  bool touched_ ABSL_GUARDED_BY(mutex_) = false;
+  bool touched_ ABSL_GUARDED_BY(mutex_) = true;  // By the opening, which made new files.
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 
   // Its own thread only.

@@ -50,10 +50,10 @@ struct World {
   std::optional<Record> record;
   absl::Time now = kNow;
   Epoch epoch{1};
-  Outage outage;
+  Outages outages;
   Policy policy = PolicyOfTheGrant();
 
-  View view() const { return {now, epoch, outage}; }
+  View view() const { return {now, epoch, outages}; }
 };
 
 class History {
@@ -154,7 +154,7 @@ class History {
   void Restart() {
     const absl::Time last_used = world_.now;
     world_.now += SomeTime();
-    world_.outage = EndOutage(world_.outage, last_used, world_.now, absl::Seconds(15));
+    world_.outages = EndOutage(world_.outages, last_used, world_.now, absl::Seconds(15));
   }
   // What was told after the backup's cut is lost, and the tokens from before it are dead.
   void Restore() {

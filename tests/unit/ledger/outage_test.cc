@@ -14,7 +14,7 @@ namespace {
 const absl::Duration kGrace = absl::Seconds(15);
 const absl::Time kDown = kNow;
 const absl::Time kUp = kNow + absl::Minutes(10);
-const Outage kOutage = EndOutage({}, kDown, kUp, kGrace);
+const Outages kOutage = EndOutage({}, kDown, kUp, kGrace);
 
 Pending LeaseUntil(absl::Time end) { return PendingOf(PendingRecord(end - kNow)); }
 
@@ -44,12 +44,12 @@ TEST(Outage, GivesGraceToLeasesThatRanOutMeanwhile) {
 
 TEST(Outage, NoneChangesNothing) {
   for (const Row& row : kRows) {
-    EXPECT_EQ(LeaseEnd(LeaseUntil(row.lease_end), Outage{}), row.lease_end) << row.name;
+    EXPECT_EQ(LeaseEnd(LeaseUntil(row.lease_end), Outages{}), row.lease_end) << row.name;
   }
 }
 
 TEST(Outage, WithoutGraceChangesNothing) {
-  const Outage outage = EndOutage({}, kDown, kUp, absl::ZeroDuration());
+  const Outages outage = EndOutage({}, kDown, kUp, absl::ZeroDuration());
   for (const Row& row : kRows) {
     const absl::Time end = LeaseEnd(LeaseUntil(row.lease_end), outage);
     EXPECT_EQ(end, row.lease_end > kDown ? std::max(row.lease_end, std::min(kUp, row.want))
@@ -64,7 +64,7 @@ const Record kRanOutMeanwhile = PendingRecord(absl::Minutes(5));  // Between kDo
 const ReserveOp kBobs{.fingerprint = "fp", .owner = "bob", .lease_ttl = absl::Minutes(1)};
 
 Decision DecideAt(absl::Time now, const Operation& op, const Record& found = kRanOutMeanwhile) {
-  return Decide(found, op, {.now = now, .epoch = kEpoch, .outage = kOutage}, PolicyOfTheGrant(),
+  return Decide(found, op, {.now = now, .epoch = kEpoch, .outages = kOutage}, PolicyOfTheGrant(),
                 kMint);
 }
 
@@ -137,15 +137,15 @@ TEST(Outage, GivesNoGraceToACommit) {
 // ---- One outage after another ----
 
 TEST(EndOutage, TheFirstOneIsAsItWas) {
-  const Outage outage = EndOutage({}, kDown, kUp, kGrace);
-  EXPECT_TRUE(outage == (Outage{kDown, kUp, kUp + kGrace}));
+  const Outages outage = EndOutage({}, kDown, kUp, kGrace);
+  EXPECT_TRUE(outage == (Outages{{kDown, kUp, kUp + kGrace}}));
 }
 
 // Up for 5 s, then down for another 10 minutes: the grace had not run out.
 TEST(EndOutage, ACrashWithinTheGraceGivesItAnew) {
   const absl::Time crash = kUp + absl::Seconds(5);
   const absl::Time up_again = crash + absl::Minutes(10);
-  const Outage second = EndOutage(kOutage, crash, up_again, kGrace);
+  const Outages second = EndOutage(kOutage, crash, up_again, kGrace);
   // Of the first outage, still pending at the crash, and of the second.
   EXPECT_EQ(LeaseEnd(LeaseUntil(kDown + kTick), second), up_again + kGrace);
   EXPECT_EQ(LeaseEnd(LeaseUntil(crash + kTick), second), up_again + kGrace);
@@ -154,7 +154,7 @@ TEST(EndOutage, ACrashWithinTheGraceGivesItAnew) {
 }
 
 TEST(EndOutage, ACrashLoopNeverTakesALeaseAway) {
-  Outage outage = kOutage;
+  Outages outage = kOutage;
   absl::Time up = kUp;
   for (int i = 0; i < 100; ++i) {  // Up for a second each, with a minute between.
     const absl::Time crash = up + absl::Seconds(1);
@@ -169,9 +169,56 @@ TEST(EndOutage, ACrashAfterTheGraceLeavesTheLapsedLapsed) {
   for (const absl::Duration after : {kGrace, kGrace + kTick, absl::Duration(absl::Minutes(30))}) {
     const absl::Time crash = kUp + after;
     ASSERT_EQ(StateOf(kRanOutMeanwhile, {crash, kEpoch, kOutage}), State::kLapsed);
-    const Outage second = EndOutage(kOutage, crash, crash + absl::Minutes(1), kGrace);
+    const Outages second = EndOutage(kOutage, crash, crash + absl::Minutes(1), kGrace);
     EXPECT_EQ(StateOf(kRanOutMeanwhile, {crash + absl::Minutes(1), kEpoch, second}), State::kLapsed)
         << after;
+  }
+}
+
+// It lapsed at the end of the first outage's grace, however long that outage was,
+// and stays known for its lapsed_retention from then on.
+TEST(EndOutage, AnotherOutageDoesNotForgetTheGraceOfTheFirst) {
+  const absl::Time lapsed = kUp + kGrace;
+  const absl::Time crash = lapsed + absl::Minutes(1);
+  Record record = kRanOutMeanwhile;
+  std::get<Pending>(record.phase).lapsed_retention = absl::Minutes(2);
+  ASSERT_EQ(StateOf(record, {crash, kEpoch, kOutage}), State::kLapsed);
+  const Outages second = EndOutage(kOutage, crash, crash + kTick, kGrace);
+  EXPECT_EQ(LeaseEnd(PendingOf(record), second), lapsed);
+  EXPECT_EQ(StateOf(record, {lapsed + absl::Minutes(2) - kTick, kEpoch, second}), State::kLapsed);
+  EXPECT_EQ(StateOf(record, {lapsed + absl::Minutes(2), kEpoch, second}), State::kAbsent);
+}
+
+// What lapsed while the server served, between two crashes, had its chance.
+TEST(EndOutage, NoGraceForWhatLapsedBetweenTwo) {
+  const absl::Time crash = kUp + absl::Seconds(5);
+  const Outages second = EndOutage(kOutage, crash, crash + absl::Minutes(1), kGrace);
+  for (const absl::Time end : {kUp + kTick, crash}) {
+    EXPECT_EQ(LeaseEnd(LeaseUntil(end), second), end);
+  }
+}
+
+TEST(EndOutage, KeepsSoManyAndMergesTheClosest) {
+  Outages outages;
+  absl::Time up = kUp;
+  const absl::Duration served[] = {absl::Hours(1), absl::Minutes(1), absl::Hours(2)};
+  std::vector<absl::Time> crashes;
+  for (std::size_t i = 0; i < kOutagesMax; ++i) {
+    const absl::Time crash = up + served[i == 7 ? 1 : i % 2 * 2];
+    crashes.push_back(crash);
+    up = crash + absl::Minutes(10);
+    outages = EndOutage(outages, crash, up, kGrace);
+  }
+  ASSERT_EQ(outages.size(), kOutagesMax);
+  const Outages one_more = EndOutage(outages, up + absl::Hours(1), up + absl::Hours(2), kGrace);
+  ASSERT_EQ(one_more.size(), kOutagesMax);
+  EXPECT_EQ(one_more[6].down_since, outages[6].down_since);
+  EXPECT_EQ(one_more[6].serving_since, outages[7].serving_since);
+  EXPECT_EQ(one_more[6].grace_until, outages[7].grace_until);
+  // No lease ends earlier by it.
+  for (const absl::Time crash : crashes) {
+    const Pending pending = LeaseUntil(crash + kTick);
+    EXPECT_GE(LeaseEnd(pending, one_more), LeaseEnd(pending, outages));
   }
 }
 
@@ -181,7 +228,7 @@ TEST(EndOutage, AnExtensionToTheEndOfTheGraceHasItsGraceInTheNext) {
   const Decision d = DecideAt(kUp, brief);
   const Record extended = std::get<Write>(d.change).record;
   const absl::Time up_again = kUp + absl::Minutes(1);
-  const Outage second = EndOutage(kOutage, kUp + absl::Seconds(1), up_again, kGrace);
+  const Outages second = EndOutage(kOutage, kUp + absl::Seconds(1), up_again, kGrace);
   EXPECT_EQ(LeaseEnd(PendingOf(extended), second), up_again + kGrace);
 }
 

@@ -16,7 +16,7 @@ class CountingStore final : public Store {
   explicit CountingStore(Store& real) : real_(real) {}
   void Run(std::unique_ptr<UnitOfWork>, Body, Durable) override { FAIL(); }
   const StoreIdentity& identity() const override { return real_.identity(); }
-  const Outage& outage() const override { return real_.outage(); }
+  const Outages& outages() const override { return real_.outages(); }
   absl::Time clock_mark() const override { return real_.clock_mark(); }
   absl::Status RaiseClockMark(absl::Time mark) override {
     ++raises;

@@ -402,7 +402,7 @@ class HealedStore final : public Store {
               });
   }
   const StoreIdentity& identity() const override { return real_.identity(); }
-  const Outage& outage() const override { return real_.outage(); }
+  const Outages& outages() const override { return real_.outages(); }
   absl::Time clock_mark() const override { return real_.clock_mark(); }
   absl::Status RaiseClockMark(absl::Time mark) override { return real_.RaiseClockMark(mark); }
   std::uint64_t EstimateKeys() const override { return real_.EstimateKeys(); }

@@ -123,7 +123,7 @@ class BlockingStore final : public Store {
     real_.Run(std::move(work), body, std::move(durable));
   }
   const StoreIdentity& identity() const override { return real_.identity(); }
-  const Outage& outage() const override { return real_.outage(); }
+  const Outages& outages() const override { return real_.outages(); }
   absl::Time clock_mark() const override { return real_.clock_mark(); }
   absl::Status RaiseClockMark(absl::Time mark) override ABSL_LOCKS_EXCLUDED(mutex_) {
     const MutexLock lock(mutex_);

@@ -18,9 +18,14 @@ namespace {
 constexpr char kIdentityV1[] = "0100000010000000000102030405060708090a0b0c0d0e0f0d0c0b0aa87f7fb3";
 constexpr char kTimeV1[] = "00401e18240a0600a5785fc7";
 constexpr char kOutageV1[] = "00401e18240a060000c7b11b240a0600c0a8961c240a0600801ecada";
+constexpr char kNoOutageV1[] = "ffffffffffffff7f00000000000000800000000000000080526e5de1";
 constexpr char kFenceV1[] = "2a0000000000000087296b51";
+constexpr char kIdentityV2[] = "0200000010000000000102030405060708090a0b0c0d0e0f0d0c0b0a0594ad50";
+constexpr char kOutagesV2[] =
+    "0200000000401e18240a060000c7b11b240a0600c0a8961c240a0600"
+    "00401e18240a060000c7b11b240a0600c0a8961c240a06005beee7d1";
 // The format of a server to come: only its first and last 4 bytes are known.
-constexpr char kNewerIdentity[] = "0200000077686174657665727738f21e";
+constexpr char kNewerIdentity[] = "03000000776861746576657247ec832f";
 
 StoreIdentity TestIdentity() {
   StoreIdentity identity{.shards = 16, .epoch = {0x0a0b0c0d}};
@@ -54,29 +59,42 @@ void ExpectGolden(const char* hex, const T& value, std::string (*encode)(T),
 
 TEST(MetaCodec, IdentityIsGolden) {
   ExpectGolden<StoreIdentity>(
-      kIdentityV1, TestIdentity(), [](StoreIdentity v) { return EncodeIdentity(v); },
+      kIdentityV2, TestIdentity(), [](StoreIdentity v) { return EncodeIdentity(v); },
       DecodeIdentity);
 }
 TEST(MetaCodec, TimeIsGolden) {
   ExpectGolden<absl::Time>(kTimeV1, TestStart(), EncodeTime, DecodeTime);
 }
-TEST(MetaCodec, OutageIsGolden) {
-  ExpectGolden<Outage>(
-      kOutageV1, TestOutage(), [](Outage v) { return EncodeOutage(v); }, DecodeOutage);
+TEST(MetaCodec, OutagesAreGolden) {
+  ExpectGolden<Outages>(
+      kOutagesV2, {TestOutage(), TestOutage()}, [](Outages v) { return EncodeOutages(v); },
+      [](absl::string_view bytes) { return DecodeOutages(bytes, 2); });
+}
+TEST(MetaCodec, ReadsTheOneOutageOfFormat1) {
+  EXPECT_EQ(DecodeOutages(absl::HexStringToBytes(kOutageV1), 1).value(), Outages{TestOutage()});
+  EXPECT_EQ(DecodeOutages(absl::HexStringToBytes(kNoOutageV1), 1).value(), Outages{});
+  EXPECT_TRUE(absl::IsDataLoss(DecodeOutages(absl::HexStringToBytes(kOutageV1), 2).status()));
+}
+TEST(MetaCodec, ReadsTheIdentityOfFormat1) {
+  const std::string bytes = absl::HexStringToBytes(kIdentityV1);
+  EXPECT_EQ(DecodeIdentity(bytes).value(), TestIdentity());
+  EXPECT_EQ(FormatOf(bytes), 1);
+}
+TEST(MetaCodec, RefusesMoreOutagesThanItKeeps) {
+  EXPECT_TRUE(DecodeOutages(EncodeOutages(Outages(kOutagesMax)), 2).ok());
+  EXPECT_TRUE(absl::IsDataLoss(DecodeOutages(EncodeOutages(Outages(kOutagesMax + 1)), 2).status()));
 }
 TEST(MetaCodec, FenceIsGolden) { ExpectGolden<Fence>(kFenceV1, {42}, EncodeFence, DecodeFence); }
 
-TEST(MetaCodec, KeepsTheOutageOfAStoreThatNeverHadOne) {
-  const absl::StatusOr<Outage> read = DecodeOutage(EncodeOutage(Outage{}));
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(*read, Outage{});
+TEST(MetaCodec, KeepsThatThereWasNoOutage) {
+  EXPECT_EQ(DecodeOutages(EncodeOutages({}), 2).value(), Outages{});
 }
 
 TEST(MetaCodec, RefusesANewerFormatInWords) {
   const absl::Status status = DecodeIdentity(absl::HexStringToBytes(kNewerIdentity)).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-  EXPECT_TRUE(absl::StrContains(status.message(), "format 2")) << status;
-  EXPECT_TRUE(absl::StrContains(status.message(), "up to 1")) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "format 3")) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "up to 2")) << status;
 }
 
 TEST(MetaCodec, RefusesIdentitiesThatNoStoreHas) {
@@ -153,7 +171,7 @@ TEST(StoreMeta, OfANewStoreHasAnEpochASeedAndNoOutage) {
   const StoreMeta meta = TestMeta();
   EXPECT_NE(meta.identity.epoch, Epoch{});
   EXPECT_NE(meta.identity.hash_seed, (StoreIdentity{}.hash_seed));
-  EXPECT_EQ(meta.outage, Outage{});
+  EXPECT_EQ(meta.outages, Outages{});
   EXPECT_EQ(meta.clock_mark, TestStart());
 }
 
@@ -161,16 +179,17 @@ TEST(StoreMeta, ResumesAtTheWallClock) {
   StoreMeta meta = TestMeta();
   Resume(TestStart() + absl::Hours(1), absl::Seconds(15), meta);
   EXPECT_EQ(meta.clock_mark, TestStart() + absl::Hours(1));
-  EXPECT_EQ(meta.outage, (Outage{.down_since = TestStart() - absl::Seconds(1),
-                                 .serving_since = TestStart() + absl::Hours(1),
-                                 .grace_until = TestStart() + absl::Hours(1) + absl::Seconds(15)}));
+  EXPECT_EQ(meta.outages,
+            (Outages{{.down_since = TestStart() - absl::Seconds(1),
+                      .serving_since = TestStart() + absl::Hours(1),
+                      .grace_until = TestStart() + absl::Hours(1) + absl::Seconds(15)}}));
 }
 
 TEST(StoreMeta, NeverResumesBelowTheMark) {
   StoreMeta meta = TestMeta();
   Resume(TestStart() - absl::Hours(1), absl::Seconds(15), meta);
   EXPECT_EQ(meta.clock_mark, TestStart());
-  EXPECT_EQ(meta.outage.serving_since, TestStart());
+  EXPECT_EQ(meta.outages.back().serving_since, TestStart());
 }
 
 TEST(StoreMeta, SaysHowToOpenAStoreOfOtherShards) {

@@ -1,0 +1,198 @@
+#include "server/storage/rocksdb/file_marks.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "rocksdb/db.h"
+#include "rocksdb/env.h"
+#include "server/storage/codec/crc32c.h"
+#include "server/storage/codec/wire.h"
+#include "server/storage/rocksdb/rocks_status.h"
+
+namespace onced {
+namespace {
+
+constexpr absl::string_view kManifest = "MANIFEST-";
+constexpr absl::string_view kLog = ".log";
+
+std::string LogName(std::uint64_t number) { return absl::StrFormat("%06d.log", number); }
+std::string ManifestName(std::uint64_t number) { return absl::StrFormat("MANIFEST-%06d", number); }
+
+std::optional<std::uint64_t> NumberIn(absl::string_view digits) {
+  std::uint64_t number = 0;
+  if (!absl::SimpleAtoi(digits, &number)) return std::nullopt;
+  return number;
+}
+std::optional<std::uint64_t> NumberOfLog(absl::string_view name) {
+  if (!absl::EndsWith(name, kLog)) return std::nullopt;
+  return NumberIn(name.substr(0, name.size() - kLog.size()));
+}
+std::optional<std::uint64_t> NumberOfManifest(absl::string_view path) {
+  const std::size_t at = path.rfind(kManifest);
+  if (at == absl::string_view::npos) return std::nullopt;
+  return NumberIn(path.substr(at + kManifest.size()));
+}
+
+bool IsMissing(const rocksdb::Status& status) {
+  return status.IsNotFound() || status.IsPathNotFound();
+}
+
+// Logs with a smaller number hold nothing that isn't in other files as well.
+std::uint64_t OldestLogNeeded(rocksdb::DB& db) {
+  std::uint64_t number = 0;
+  // Ignored: at 0, all of them count.
+  (void)db.GetIntProperty(rocksdb::DB::Properties::kMinLogNumberToKeep, &number);
+  return number;
+}
+
+// In their order. One that RocksDB retires meanwhile may be missing.
+absl::StatusOr<std::vector<FileMark>> LogsFrom(rocksdb::Env& env, const std::string& directory,
+                                               std::uint64_t oldest) {
+  std::vector<std::string> names;
+  const rocksdb::Status listed = env.GetChildren(directory, &names);
+  if (!listed.ok()) return FromRocks("listing the logs", listed);
+  std::vector<FileMark> logs;
+  for (const std::string& name : names) {
+    const std::optional<std::uint64_t> number = NumberOfLog(name);
+    if (!number.has_value() || *number < oldest) continue;
+    FileMark log{.number = *number};
+    const rocksdb::Status sized = env.GetFileSize(absl::StrCat(directory, "/", name), &log.bytes);
+    if (sized.ok()) logs.push_back(log);
+    if (!sized.ok() && !IsMissing(sized)) return FromRocks("looking at a log", sized);
+  }
+  std::sort(logs.begin(), logs.end(),
+            [](const FileMark& a, const FileMark& b) { return a.number < b.number; });
+  return logs;
+}
+
+// The number of a log's first write; nullopt if it doesn't begin with a whole
+// entry, as after a crash, or with one that goes on in the next block.
+//
+//   u32 masked crc32c of what follows the length | u16 length | u8 type: 1 whole
+//   | u64 sequence ...
+absl::StatusOr<std::optional<std::uint64_t>> FirstSequence(rocksdb::Env& env,
+                                                           const std::string& path) {
+  constexpr std::size_t kBlock = 32'768;
+  constexpr std::size_t kChecked = 6;  // From the type on.
+  constexpr std::size_t kHeader = kChecked + 1;
+  constexpr char kWhole = 1;
+  std::unique_ptr<rocksdb::SequentialFile> file;
+  rocksdb::Status status = env.NewSequentialFile(path, &file, rocksdb::EnvOptions());
+  std::string buffer(kBlock, '\0');
+  rocksdb::Slice read;
+  if (status.ok()) status = file->Read(buffer.size(), &read, buffer.data());
+  if (!status.ok()) return FromRocks("looking at a log", status);
+  const absl::string_view bytes(read.data(), read.size());
+  WireReader header(bytes);
+  const auto checksum = header.Int<std::uint32_t>();
+  const std::size_t length = header.Int<std::uint16_t>();
+  if (!header.ok() || bytes.size() < kHeader + length || bytes[kChecked] != kWhole) {
+    return std::nullopt;
+  }
+  const std::uint32_t crc = Crc32c(bytes.substr(kChecked, 1 + length));
+  if (checksum != ((crc >> 15 | crc << 17) + 0xa282ead8U)) return std::nullopt;
+  WireReader body(bytes.substr(kHeader));
+  return body.Int<std::uint64_t>();
+}
+
+absl::StatusOr<FileMark> ManifestOf(rocksdb::DB& db) {
+  FileMark manifest;
+  std::vector<std::string> names;
+  const rocksdb::Status listed = db.GetLiveFiles(names, &manifest.bytes, /*flush_memtable=*/false);
+  if (!listed.ok()) return FromRocks("listing the files", listed);
+  for (const std::string& name : names) {
+    manifest.number = NumberOfManifest(name).value_or(manifest.number);
+  }
+  return manifest;
+}
+
+absl::Status Shorter(absl::string_view name, std::uint64_t is, std::uint64_t was) {
+  return absl::DataLossError(absl::StrCat("the file ", name, " has ", is,
+                                          " bytes, but of at least ", was,
+                                          " it was known that they"
+                                          " were durable"));
+}
+
+// The file that CURRENT names, as it was for the reading above: RocksDB starts a
+// new one at each opening.
+absl::Status CheckManifest(rocksdb::DB& db, const FileMark& mark) {
+  if (mark.number == 0) return absl::OkStatus();
+  rocksdb::Env& env = *db.GetEnv();
+  std::string current;
+  rocksdb::Status read = rocksdb::ReadFileToString(&env, db.GetName() + "/CURRENT", &current);
+  if (!read.ok()) return FromRocks("reading CURRENT", read);
+  while (!current.empty() && current.back() == '\n') current.pop_back();
+  const std::uint64_t number = NumberOfManifest(current).value_or(0);
+  if (number > mark.number) return absl::OkStatus();  // Made since, from all that was known.
+  if (number < mark.number) {
+    return absl::DataLossError(absl::StrCat("the file CURRENT names ", current,
+                                            ", which is older than ", ManifestName(mark.number),
+                                            ", the one that was in use"));
+  }
+  std::uint64_t bytes = 0;
+  read = env.GetFileSize(absl::StrCat(db.GetName(), "/", ManifestName(number)), &bytes);
+  if (!read.ok()) return FromRocks("looking at the MANIFEST", read);
+  if (bytes < mark.bytes) return Shorter(ManifestName(number), bytes, mark.bytes);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status MarkFiles(rocksdb::DB& db, WatermarkValue& value) {
+  absl::StatusOr<std::vector<FileMark>> logs =
+      LogsFrom(*db.GetEnv(), db.GetName(), OldestLogNeeded(db));
+  if (!logs.ok()) return logs.status();
+  if (!logs->empty()) logs->back().bytes = 0;
+  const absl::StatusOr<FileMark> manifest = ManifestOf(db);
+  if (!manifest.ok()) return manifest.status();
+  value.logs = *std::move(logs);
+  value.manifest = *manifest;
+  return absl::OkStatus();
+}
+
+absl::Status CheckLogOrder(rocksdb::Env& env, const std::string& directory) {
+  const absl::StatusOr<std::vector<FileMark>> logs = LogsFrom(env, directory, 0);
+  if (!logs.ok()) return logs.status();
+  std::uint64_t last = 0;
+  for (const FileMark& log : *logs) {
+    const std::string name = LogName(log.number);
+    const auto first = FirstSequence(env, absl::StrCat(directory, "/", name));
+    if (!first.ok()) return first.status();
+    if (!first->has_value()) continue;
+    if (**first <= last) {
+      return absl::DataLossError(absl::StrCat("the file ", name, " begins with write number ",
+                                              **first, ", but one before it with ", last));
+    }
+    last = **first;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFiles(rocksdb::DB& db, const WatermarkValue& value) {
+  const absl::Status manifest = CheckManifest(db, value.manifest);
+  if (!manifest.ok()) return manifest;
+  const std::uint64_t oldest = OldestLogNeeded(db);
+  for (const FileMark& log : value.logs) {
+    if (log.number < oldest) continue;
+    std::uint64_t bytes = 0;
+    const std::string name = LogName(log.number);
+    const rocksdb::Status sized =
+        db.GetEnv()->GetFileSize(absl::StrCat(db.GetName(), "/", name), &bytes);
+    if (IsMissing(sized)) {
+      return absl::DataLossError(absl::StrCat("the file ", name, " is missing"));
+    }
+    if (!sized.ok()) return FromRocks("looking at a log", sized);
+    if (bytes < log.bytes) return Shorter(name, bytes, log.bytes);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onced
