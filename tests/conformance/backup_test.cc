@@ -110,8 +110,9 @@ class BackupTest : public testing::Test {
   // What the server would answer now.
   State StateAt(int i) { return StateOf(*FindRecord(*store_, PlaceOf(i)), ViewNow()); }
   View ViewNow() {
-    return {
-        .now = store_->clock_mark(), .epoch = store_->identity().epoch, .outage = store_->outage()};
+    return {.now = store_->clock_mark(),
+            .epoch = store_->identity().epoch,
+            .outages = store_->outages()};
   }
   Reply Ask(int i, const Operation& operation) {
     return Decide(*FindRecord(*store_, PlaceOf(i)), operation, ViewNow(), Policy{}, Mint{}).reply;

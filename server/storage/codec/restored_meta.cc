@@ -31,7 +31,7 @@ absl::StatusOr<StoreMeta> RestoredMeta(StoreMeta meta, const RestoreTerms& terms
   const absl::StatusOr<Fence> floor = FenceFloorOf(terms);
   if (!floor.ok()) return floor.status();
   const absl::Time wall_now = FloorToMicros(terms.wall_now);
-  const absl::Time seen = std::max(meta.clock_mark - kMarkWrittenAhead, terms.cut_time);
+  const absl::Time seen = std::max(meta.clock_mark - kMarkLeadMax, terms.cut_time);
   if (wall_now + kClockLag < seen) {
     return absl::FailedPreconditionError(
         absl::StrCat("the wall clock says ", absl::FormatTime(wall_now, absl::UTCTimeZone()),
