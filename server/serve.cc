@@ -30,6 +30,7 @@
 #include "server/shard/shard_set.h"
 #include "server/storage/metered_store.h"
 #include "server/storage/rocksdb/rocks_store.h"
+#include "server/storage/rocksdb/sweeper.h"
 
 namespace onced {
 namespace {
@@ -94,6 +95,7 @@ absl::StatusOr<std::unique_ptr<RocksStore>> OpenStore(const Config& config, absl
        .memory_budget_bytes = config.memory_budget_bytes,
        .restart_grace = config.restart_grace,
        .disk_floor_bytes = config.disk_floor_bytes,
+       .reclaim_grace = config.reclaim_grace,
        .wall_now = wall_now,
        .max_downtime = config.accept_clock ? absl::InfiniteDuration() : config.max_downtime,
        .random = random,
@@ -111,7 +113,7 @@ void LogStep(Log& log, absl::Duration step) {
 }
 
 void AddGauges(PrometheusTelemetry& telemetry, const ShardSet& shards, const RocksStore& store,
-               const BelievedClock& clock) {
+               const BelievedClock& clock, const Sweep& sweep) {
   for (std::size_t i = 0; i < shards.executor_count(); ++i) {
     telemetry.AddGauge(kQueueDepthGauge, {{"executor", absl::StrCat(i)}},
                        [&shards, i] { return static_cast<double>(shards.queue_depth(i)); });
@@ -122,6 +124,10 @@ void AddGauges(PrometheusTelemetry& telemetry, const ShardSet& shards, const Roc
   telemetry.AddGauge(kDiskFreeGauge, {}, [&] { return static_cast<double>(store.FreeBytes()); });
   telemetry.AddGauge(kDiskLowGauge, {}, [&] { return store.LowOnSpace() ? 1.0 : 0.0; });
   telemetry.AddGauge(kClockStepGauge, {}, [&] { return absl::ToDoubleSeconds(clock.Step()); });
+  telemetry.AddGauge(kReclaimableGauge, {},
+                     [&] { return static_cast<double>(sweep.useless_bytes()); });
+  telemetry.AddGauge(kLastSweepGauge, {},
+                     [&] { return absl::ToDoubleSeconds(sweep.last_ended() - absl::UnixEpoch()); });
 }
 
 int Serve(const Config& config, const Machine& machine) {
@@ -157,7 +163,9 @@ int Serve(const Config& config, const Machine& machine) {
       {.executors = ExecutorCount(config.executors, AvailableCores(), shard_count),
        .limits = {.queue_max = config.queue_max, .settle_queue_max = config.settle_queue_max}},
       store, clock, telemetry);
-  AddGauges(telemetry, shards, **disk, clock);
+  Sweep sweep(**disk, store, clock, telemetry, config.sweep_bytes_per_second);
+  const Sweeper sweeper(config.sweep_interval, sweep, telemetry);
+  AddGauges(telemetry, shards, **disk, clock, sweep);
   IdempotencyService service(shards, policies, telemetry);
   const auto live = [&] {
     return store_failed ? absl::UnavailableError("the store has failed") : absl::OkStatus();

@@ -49,6 +49,12 @@ class Telemetry {
   virtual void StoreFailed(absl::string_view what) = 0;
   // A reservation was taken over after its lease had lapsed.
   virtual void TakenOver() = 0;
+
+  // Files of so many bytes were rewritten, since part of them was of no use; it
+  // gave back so many.
+  virtual void Rewritten(std::uint64_t bytes, std::uint64_t given_back) = 0;
+  // A sweep for such files ended, with an error or, if that is empty, without.
+  virtual void Swept(absl::string_view error) = 0;
 };
 
 }  // namespace onced

@@ -46,8 +46,15 @@ inline constexpr GaugeFamily kDiskFreeGauge{"idempotency_disk_free_bytes",
                                             "Space that is left for the data directory."};
 inline constexpr GaugeFamily kDiskLowGauge{
     "idempotency_disk_low", "1 while nothing new is granted, since the disk is nearly full."};
-inline constexpr GaugeFamily kGaugeFamilies[] = {kQueueDepthGauge, kWaitersGauge,  kStoredKeysGauge,
-                                                 kClockStepGauge,  kDiskFreeGauge, kDiskLowGauge};
+inline constexpr GaugeFamily kReclaimableGauge{
+    "idempotency_reclaimable_bytes",
+    "Space that expired records still took after the last sweep, estimated."};
+inline constexpr GaugeFamily kLastSweepGauge{
+    "idempotency_last_sweep_time_seconds",
+    "When the last sweep ended, in seconds since 1970; 0: none has."};
+inline constexpr GaugeFamily kGaugeFamilies[] = {
+    kQueueDepthGauge, kWaitersGauge, kStoredKeysGauge,  kClockStepGauge,
+    kDiskFreeGauge,   kDiskLowGauge, kReclaimableGauge, kLastSweepGauge};
 
 // Threads:  all functions from any thread. The Telemetry functions take no lock
 //           but a histogram's own, and allocate nothing.
@@ -78,6 +85,8 @@ class PrometheusTelemetry final : public Telemetry {
   void Synced(absl::Duration duration) override;
   void StoreFailed(absl::string_view what) override;
   void TakenOver() override;
+  void Rewritten(std::uint64_t bytes, std::uint64_t given_back) override;
+  void Swept(absl::string_view error) override;
 
  private:
   class CallbackGauges;
@@ -88,6 +97,7 @@ class PrometheusTelemetry final : public Telemetry {
   void MakeRequestMetrics();
   void MakeErrorMetrics(const std::vector<std::string>& reasons);
   void MakeWorkMetrics();
+  void MakeSweepMetrics();
   void MakeInfoMetrics(const Options& options);
 
   // Constant after construction; the metrics have locks of their own.
@@ -104,6 +114,10 @@ class PrometheusTelemetry final : public Telemetry {
   prometheus::Histogram* drained_ = nullptr;
   prometheus::Counter* takeovers_ = nullptr;
   prometheus::Counter* store_failures_ = nullptr;
+  prometheus::Counter* sweeps_ = nullptr;
+  prometheus::Counter* sweep_failures_ = nullptr;
+  prometheus::Counter* rewritten_bytes_ = nullptr;
+  prometheus::Counter* given_back_bytes_ = nullptr;
 };
 
 }  // namespace onced

@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "server/base/mutex.h"
 #include "server/base/random.h"
+#include "server/storage/rocksdb/rocks_space.h"
 #include "server/storage/store.h"
 
 namespace rocksdb {
@@ -92,6 +93,13 @@ class RocksStore final : public Store {
   // Left for this process's user; as much as can be told, if it can't be asked.
   std::uint64_t FreeBytes() const;
   std::uint64_t EstimateKeys() const override;
+
+  // Whether files of so many bytes can be rewritten: what takes their place comes
+  // before they go. Not at the cost of the floor. Below it, what hardly takes any
+  // room may begin all the same, or a disk full of what has expired would stay so.
+  bool HasRoomFor(std::uint64_t bytes) const;
+  // One user at a time; see there. The store outlives it.
+  RocksSpace space();
 
   // Rewrites a shard's files, which gives back the space of what expired more
   // than `reclaim_grace` below the clock mark. Takes long; writes go on.
