@@ -1,10 +1,10 @@
 // Fills a server with committed keys, or asks it while it does something else:
 //
-//   space_load HOST:PORT fill KEYS [retention=60s] [body=100] [threads=4]
-//   space_load HOST:PORT ask SECONDS [keys=KEYS] [threads=4]
+//   space_load HOST:PORT fill KEYS [retention=60s] [body=100] [threads=4] [prefix=P]
+//   space_load HOST:PORT ask SECONDS [keys=KEYS] [threads=4] [prefix=P]
 //
 // `fill` reserves and commits KEYS keys, by batches as large as the API allows.
-// `ask` reserves and commits one key after another, and reserves one of those
+// `ask` reserves and commits one key after another, and inspects one of those
 // that were filled, for so many seconds; it tells how long the calls took.
 #include <algorithm>
 #include <atomic>
@@ -30,7 +30,10 @@
 namespace onced::client {
 namespace {
 
-constexpr std::int64_t kBatch = 1024;
+// Of a batch: operations, and what its message may have to hold.
+constexpr std::int64_t kBatchMax = 1024;
+constexpr std::int64_t kBatchBytes = 3 << 20;
+constexpr std::int64_t kOtherBytes = 300;  // Of an operation, beside the body.
 
 struct Plan {
   std::string target;
@@ -39,6 +42,7 @@ struct Plan {
   std::int64_t keys = 1;
   std::int64_t body = 100;
   std::int64_t threads = 4;
+  std::string prefix = "order-";
   absl::Duration retention;  // Zero: the server's default.
 };
 
@@ -64,6 +68,8 @@ Plan Parse(int argc, char** argv) {
       plan.body = Whole(option.second);
     } else if (option.first == "threads") {
       plan.threads = std::max<std::int64_t>(Whole(option.second), 1);
+    } else if (option.first == "prefix") {
+      plan.prefix = option.second;
     } else if (option.first == "keys") {
       plan.keys = std::max<std::int64_t>(Whole(option.second), 1);
     } else {
@@ -78,7 +84,7 @@ Client Connect(const std::string& target, std::int64_t thread) {
   return Client::Connect(target, {.user_agent = absl::StrCat("space_load/", thread)});
 }
 
-std::string FilledKey(std::int64_t i) { return absl::StrCat("order-", i); }
+std::string FilledKey(const Plan& plan, std::int64_t i) { return absl::StrCat(plan.prefix, i); }
 
 v1::ReserveRequest ReserveOf(std::string key) {
   v1::ReserveRequest request;
@@ -121,7 +127,7 @@ void FillBatch(const Plan& plan, Client& client, std::int64_t from, std::int64_t
                std::mt19937_64& random) {
   v1::BatchRequest reserves;
   for (std::int64_t i = from; i < to; ++i) {
-    *reserves.add_operations()->mutable_reserve() = ReserveOf(FilledKey(i));
+    *reserves.add_operations()->mutable_reserve() = ReserveOf(FilledKey(plan, i));
   }
   const v1::BatchResponse granted = Send(client, reserves);
   v1::BatchRequest commits;
@@ -129,7 +135,7 @@ void FillBatch(const Plan& plan, Client& client, std::int64_t from, std::int64_t
     const v1::BatchItem& item = granted.items(static_cast<int>(i - from));
     if (!item.reserve().has_reservation()) Die("not granted: " + item.ShortDebugString());
     *commits.add_operations()->mutable_commit() =
-        CommitOf(plan, FilledKey(i), item.reserve().reservation().token(), random);
+        CommitOf(plan, FilledKey(plan, i), item.reserve().reservation().token(), random);
   }
   const v1::BatchResponse committed = Send(client, commits);
   for (const v1::BatchItem& item : committed.items()) {
@@ -140,14 +146,15 @@ void FillBatch(const Plan& plan, Client& client, std::int64_t from, std::int64_t
 void Fill(const Plan& plan) {
   const absl::Time started = absl::Now();
   std::atomic<std::int64_t> next{0};
+  const std::int64_t batch =
+      std::clamp<std::int64_t>(kBatchBytes / (plan.body + kOtherBytes), 1, kBatchMax);
   std::vector<std::thread> threads;
   for (std::int64_t t = 0; t < plan.threads; ++t) {
     threads.emplace_back([&, t] {
       Client client = Connect(plan.target, t);
       std::mt19937_64 random(static_cast<std::uint64_t>(t));
-      for (std::int64_t at = next.fetch_add(kBatch); at < plan.amount;
-           at = next.fetch_add(kBatch)) {
-        FillBatch(plan, client, at, std::min(at + kBatch, plan.amount), random);
+      for (std::int64_t at = next.fetch_add(batch); at < plan.amount; at = next.fetch_add(batch)) {
+        FillBatch(plan, client, at, std::min(at + batch, plan.amount), random);
       }
     });
   }
@@ -174,7 +181,7 @@ void AskFor(const Plan& plan, std::int64_t thread, absl::Time end, Latencies& wr
     const absl::Time between = absl::Now();
     v1::InspectRequest look;
     look.set_namespace_("load");
-    look.set_key(FilledKey(static_cast<std::int64_t>(random() % plan.keys)));
+    look.set_key(FilledKey(plan, static_cast<std::int64_t>(random() % plan.keys)));
     if (const auto seen = client.Inspect(look); !seen.ok()) Die(seen.status().ToString());
     writes.push_back(absl::ToDoubleMilliseconds(between - at));
     reads.push_back(absl::ToDoubleMilliseconds(absl::Now() - between));

@@ -17,9 +17,9 @@
 
 namespace onced {
 
-// Operation: a sweep 1. raises the clock mark, by which the filter goes, since
-//            an idle server's stands still; 2. flushes what has been in memory
-//            since the last sweep; 3. rewrites those pieces of the shards' files
+// Operation: a sweep 1. flushes what has been in memory since the last sweep;
+//            2. raises the clock mark, by which the filter goes, since an idle
+//            server's stands still; 3. rewrites those pieces of the shards' files
 //            of which kUselessShareMin is of no use, one after another.
 // Threads:   Sweep() on one, Stop() and the figures on any.
 // Lifetime:  what the constructor takes outlives it.
