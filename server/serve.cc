@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -102,6 +103,13 @@ absl::StatusOr<std::unique_ptr<RocksStore>> OpenStore(const Config& config, absl
        .env = env});
 }
 
+// A quarter of the memory budget is for calls, half is the store's, and the rest for
+// what neither counts. With less than this, few calls could have large bodies.
+std::size_t CallBytesMax(const Config& config) {
+  constexpr std::uint64_t kLeast = std::uint64_t{32} << 20;
+  return std::max(config.memory_budget_bytes / 4, kLeast);
+}
+
 void LogStep(Log& log, absl::Duration step) {
   if (step == absl::ZeroDuration()) {
     log.Info("clock_followed_again");
@@ -183,7 +191,7 @@ int Serve(const Config& config, const Machine& machine) {
        .warning =
            [&] { return store.LowOnSpace() ? "disk nearly full: nothing new is granted" : ""; }});
   if (!http.ok()) return Fail(http.status());
-  auto server = GrpcServer::Listen(ToText(config.listen), service);
+  auto server = GrpcServer::Listen(ToText(config.listen), service, CallBytesMax(config));
   if (!server.ok()) return Fail(server.status());
 
   serving = true;

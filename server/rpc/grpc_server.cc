@@ -35,7 +35,6 @@ constexpr int kConnectionAgeMs = 20 * 60'000;
 constexpr int kConnectionGraceMs = 2 * 60'000;
 // For calls that came while the last ones were waited for.
 constexpr int kShutdownMs = 250;
-constexpr std::size_t kBufferBytesMax = 256 << 20;
 
 // The libraries' own lines are not ours in form, and what they say we say
 // ourselves: protobuf writes one for every string of a caller's that isn't UTF-8.
@@ -46,7 +45,7 @@ void QuietenLibraries() {
   google::protobuf::SetLogHandler(nullptr);
 }
 
-void SetLimits(grpc::ServerBuilder& builder) {
+void SetLimits(grpc::ServerBuilder& builder, std::size_t buffer_bytes_max) {
   builder.SetMaxReceiveMessageSize(limits::kMessageBytesMax);
   builder.SetMaxSendMessageSize(-1);
   // Else the limit above is looked at after a message was inflated, to whatever size.
@@ -66,7 +65,7 @@ void SetLimits(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
   grpc::ResourceQuota quota("onced");
-  quota.Resize(kBufferBytesMax);
+  quota.Resize(buffer_bytes_max);
   builder.SetResourceQuota(quota);
 }
 
@@ -95,12 +94,13 @@ std::string WhyNot(const std::string& address) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Listen(const std::string& address,
-                                                               grpc::Service& service) {
+                                                               grpc::Service& service,
+                                                               std::size_t buffer_bytes_max) {
   QuietenLibraries();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  SetLimits(builder);
+  SetLimits(builder, buffer_bytes_max);
   int port = 0;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&service);

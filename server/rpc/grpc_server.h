@@ -3,6 +3,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -19,9 +20,11 @@ namespace onced {
 class GrpcServer {
  public:
   // `address` is host:port; port 0 takes any free one. One clear line if it
-  // can't be had.
+  // can't be had. `buffer_bytes_max` is for all connections' buffers together; past
+  // it gRPC reads more slowly, and at last ends calls.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Listen(const std::string& address,
-                                                            grpc::Service& service);
+                                                            grpc::Service& service,
+                                                            std::size_t buffer_bytes_max);
   ~GrpcServer();
 
   int port() const { return port_; }
