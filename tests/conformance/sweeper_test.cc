@@ -436,12 +436,14 @@ TEST_F(SweeperTest, StopsInTheMiddleOfARewrite) {
   Sweep slow(*store_, *store_, clock_, telemetry_, 1'000);
   absl::Status ended;
   const int tables = env_.tables();
+  const int rewrites = telemetry_.rewrites();
   std::thread sweeping([&] { ended = slow.Run(); });
   env_.AwaitTables(tables + 1);
   slow.Stop();
   sweeping.join();
   EXPECT_TRUE(absl::IsCancelled(ended)) << ended;
   EXPECT_TRUE(absl::IsCancelled(slow.Run()));
+  EXPECT_EQ(telemetry_.rewrites(), rewrites);
   // The store is none the worse for it.
   for (int i = 0; i < 4'000; ++i) ASSERT_TRUE(IsThere(i)) << i;
   ASSERT_TRUE(PutRecord(*store_, At(4'000), Lapses(OnLapse::kHold)).ok());

@@ -16,8 +16,10 @@ class Pacer {
  public:
   // No limit until this is called.
   void SetRate(std::uint64_t bytes_per_second) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Returns when these bytes may have been spent; at once after Stop().
+  // Returns when these bytes may have been spent.
   void Spend(std::uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Nobody waits while this is so: others would have to wait for them.
+  void Rush(bool rush) ABSL_LOCKS_EXCLUDED(mutex_);
   // For ever: nobody waits any more.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -27,8 +29,9 @@ class Pacer {
 
   const Countdown started_{std::chrono::nanoseconds(0)};
   Mutex mutex_;
-  CondVar stopped_changed_;
+  CondVar let_go_;
   std::uint64_t rate_ ABSL_GUARDED_BY(mutex_) = 0;  // 0: no limit.
+  bool rushing_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   // When, since started_, all that was spent has been paid for.
   std::chrono::nanoseconds paid_at_ ABSL_GUARDED_BY(mutex_){0};

@@ -1,6 +1,8 @@
 #include "server/storage/rocksdb/rocks_space.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -26,14 +28,22 @@ std::vector<rocksdb::SstFileMetaData> FilesOf(rocksdb::DB& db,
   return files;
 }
 
-// 1 for a file whose properties aren't there: it was made a moment ago, or by a
-// version that wrote none.
-double UselessShare(const rocksdb::TablePropertiesCollection& properties,
-                    const rocksdb::SstFileMetaData& file, absl::Time expired_by) {
-  const auto found = properties.find(file.directory + "/" + file.relative_filename);
-  if (found == properties.end()) return 1;
-  const std::optional<ExpirySample> sample = ExpirySampleOf(*found->second);
-  return sample.has_value() ? sample->UselessShare(expired_by) : 1;
+// What each file is worth, by its name.
+using Shares = std::map<std::string, double>;
+
+absl::StatusOr<Shares> UselessShares(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family,
+                                     absl::Time expired_by) {
+  rocksdb::TablePropertiesCollection all;
+  const rocksdb::Status read = db.GetPropertiesOfAllTables(family, &all);
+  if (!read.ok()) return FromRocks("reading what is in a shard's files", read);
+  Shares shares;
+  for (const auto& [path, properties] : all) {
+    const std::optional<ExpirySample> sample = ExpirySampleOf(*properties);
+    // None: an older version wrote it.
+    shares[path.substr(path.rfind('/') + 1)] =
+        sample.has_value() ? sample->UselessShare(expired_by) : 1;
+  }
+  return shares;
 }
 
 }  // namespace
@@ -69,11 +79,8 @@ absl::Status RocksSpace::FlushIfIdle(std::size_t family) {
 absl::StatusOr<std::vector<SpacePiece>> RocksSpace::Look(ShardId shard) const {
   rocksdb::ColumnFamilyHandle* family = database_.shard_families[shard.value].get();
   std::vector<rocksdb::SstFileMetaData> files = FilesOf(*database_.db, family);
-  rocksdb::TablePropertiesCollection properties;
-  const rocksdb::Status read = database_.db->GetPropertiesOfAllTables(family, &properties);
-  if (!read.ok()) return FromRocks("reading what is in a shard's files", read);
-  const absl::Time expired_by = database_.filter.expired_by();
-
+  auto shares = UselessShares(*database_.db, family, database_.filter.expired_by());
+  if (!shares.ok()) return shares.status();
   std::sort(files.begin(), files.end(),
             [](const auto& a, const auto& b) { return a.smallestkey < b.smallestkey; });
   std::vector<SpacePiece> pieces;
@@ -84,8 +91,9 @@ absl::StatusOr<std::vector<SpacePiece>> RocksSpace::Look(ShardId shard) const {
     SpacePiece& piece = pieces.back();
     piece.to = std::max(piece.to, file.largestkey);
     piece.bytes += file.size;
+    // One that went between the two questions has none: it is somebody else's.
     piece.useless_bytes += static_cast<std::uint64_t>(static_cast<double>(file.size) *
-                                                      UselessShare(properties, file, expired_by));
+                                                      (*shares)[file.relative_filename]);
   }
   return pieces;
 }
@@ -95,6 +103,7 @@ absl::Status RocksSpace::Rewrite(const SpacePiece& piece) {
   options.exclusive_manual_compaction = false;  // Shards that are written to go on as usual.
   // What is in the last level already, too, but nothing twice.
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  options.canceled = &stopped_;
   const rocksdb::Slice from = piece.from;
   const rocksdb::Slice to = piece.to;
   const rocksdb::Status status = database_.db->CompactRange(
@@ -115,8 +124,10 @@ void RocksSpace::SetRate(std::uint64_t bytes_per_second) {
   database_.filter.pacer().SetRate(bytes_per_second);
 }
 
-// The pacer first, or the other would wait for a rewrite that waits.
+// In this order: the rewrite that the pacer lets go of finds that it is to end, and
+// the last step, which also ends one that has yet to begin, waits for it.
 void RocksSpace::Stop() {
+  stopped_ = true;
   database_.filter.pacer().Stop();
   database_.db->DisableManualCompaction();
 }

@@ -1,6 +1,7 @@
 // The space that a store's files take, and how to get some of it back.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -57,6 +58,7 @@ class RocksSpace {
   absl::Status FlushIfIdle(std::size_t family);
 
   RocksDatabase& database_;
+  std::atomic<bool> stopped_ = false;  // RocksDB looks at it, too.
   // Of each family, the default one last: what its memory held at the last call
   // of FlushIdle().
   std::vector<std::uint64_t> entries_before_;

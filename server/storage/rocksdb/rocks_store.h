@@ -94,6 +94,8 @@ class RocksStore final : public Store {
   std::uint64_t FreeBytes() const;
   std::uint64_t EstimateKeys() const override;
 
+  // UNAVAILABLE once a write has failed: nothing is to be tried any more.
+  absl::Status FailedEarlier() const;
   // Whether files of so many bytes can be rewritten: what takes their place comes
   // before they go. Not at the cost of the floor. Below it, what hardly takes any
   // room may begin all the same, or a disk full of what has expired would stay so.
@@ -110,7 +112,6 @@ class RocksStore final : public Store {
 
   void Load(UnitOfWork& work) const;
   absl::Status Save(const UnitOfWork& work);
-  absl::Status FailedEarlier() const;
   // The status of a write, and the end of this store if it failed.
   absl::Status Wrote(absl::Status status);
 

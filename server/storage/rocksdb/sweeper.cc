@@ -43,7 +43,8 @@ Sweep::Sweep(RocksStore& disk, Store& store, const Clock& clock, Telemetry& tele
 }
 
 absl::Status Sweep::Run() {
-  absl::Status status = space_.FlushIdle();
+  absl::Status status = disk_.FailedEarlier();
+  if (status.ok()) status = space_.FlushIdle();
   if (status.ok()) status = store_.RaiseClockMark(clock_.Now());
   Left left;
   for (std::uint32_t shard = 0; status.ok() && shard < space_.shards(); ++shard) {
