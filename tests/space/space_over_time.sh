@@ -40,6 +40,7 @@ while :; do
   fi
   if [ -n "$filled_at" ] && [ "$at" -ge $((filled_at + retention)) ]; then
     if [ $((loaded * 10)) -le $((empty * 11)) ]; then within=$((within + 1)); else within=0; fi
+    [ "$within" -ne 1 ] || back_at=$at
     [ "$within" -lt 15 ] || break
     if [ "$at" -gt $((filled_at + retention + 300)) ]; then
       echo "FAILED: $loaded bytes after $at s; an empty store takes $empty" >&2
@@ -48,26 +49,10 @@ while :; do
   fi
   sleep 1
 done
-back_at=$((at - within))
 peak=$(awk -F, 'NR > 1 && $2 > peak { peak = $2 } END { printf "%.0f", peak }' "$output.csv")
 echo "last record expired at $((filled_at + retention)) s, within 10% of an empty store at $back_at s"
 echo "peak $peak bytes, at the end $loaded, empty store $empty"
 
 command -v gnuplot >/dev/null || { echo "no gnuplot: no $output.svg"; exit 0; }
-gnuplot <<PLOT
-set terminal svg size 900,480 font "sans-serif,13" background "white"
-set output "$output.svg"
-set datafile separator ","
-set title "$keys records, retention $retention s, reclaim\\\\_grace $grace s, sweep\\\\_interval $interval s"
-set xlabel "seconds since the first write"
-set ylabel "MiB on the disk (du)"
-set yrange [0:*]
-set grid ytics lc rgb "#dddddd"
-set key top right
-set arrow from $filled_at, graph 0 to $filled_at, graph 1 nohead dt 2 lc rgb "#888888"
-set label "last write" at $filled_at, graph 0.97 right offset -0.5,0 tc rgb "#555555"
-set arrow from $((filled_at + retention)), graph 0 to $((filled_at + retention)), graph 1 nohead dt 2 lc rgb "#888888"
-set label "all expired" at $((filled_at + retention)), graph 0.9 left offset 0.5,0 tc rgb "#555555"
-plot "$output.csv" skip 1 using 1:(\$2 / 1048576) with lines lw 2 lc rgb "#1f77b4" title "store", \
-     "$output.csv" skip 1 using 1:(\$3 / 1048576) with lines lw 2 dt 3 lc rgb "#d62728" title "empty store"
-PLOT
+gnuplot -e "base='$output'; keys=$keys; retention=$retention; grace=$grace; interval=$interval; \
+  filled=$filled_at; expired=$((filled_at + retention))" "$(dirname "$0")/space_over_time.gp"
