@@ -92,8 +92,9 @@ TEST(Memory, StaysWithinItsBudgetWithManyRecordsAndSweeps) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+  // Where less than a quarter of what lies together has expired, it stays.
   Await("the space of what has expired",
-        [&] { return server.GetMetrics().at("idempotency_stored_keys") <= 1.1 * kKeys / 2; });
+        [&] { return server.GetMetrics().at("idempotency_stored_keys") <= 1.5 * kKeys / 2; });
   EXPECT_LT(PeakMemory(server.process().pid()), 64 + 88);
   EXPECT_GT(server.GetMetrics().at("idempotency_sweep_given_back_bytes_total"), 0);
   EXPECT_EQ(server.GetMetrics().at("idempotency_sweep_failures_total"), 0);
