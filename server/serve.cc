@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +34,7 @@
 #include "server/storage/metered_store.h"
 #include "server/storage/rocksdb/backup.h"
 #include "server/storage/rocksdb/rocks_store.h"
+#include "server/storage/rocksdb/sweeper.h"
 
 namespace onced {
 namespace {
@@ -97,10 +99,18 @@ absl::StatusOr<std::unique_ptr<RocksStore>> OpenStore(const Config& config, absl
        .memory_budget_bytes = config.memory_budget_bytes,
        .restart_grace = config.restart_grace,
        .disk_floor_bytes = config.disk_floor_bytes,
+       .reclaim_grace = config.reclaim_grace,
        .wall_now = wall_now,
        .max_downtime = config.accept_clock ? absl::InfiniteDuration() : config.max_downtime,
        .random = random,
        .env = env});
+}
+
+// A quarter of the memory budget is for calls, half is the store's, and the rest for
+// what neither counts. With less than this, few calls could have large bodies.
+std::size_t CallBytesMax(const Config& config) {
+  constexpr std::uint64_t kLeast = std::uint64_t{32} << 20;
+  return std::max(config.memory_budget_bytes / 4, kLeast);
 }
 
 void LogStep(Log& log, absl::Duration step) {
@@ -114,7 +124,7 @@ void LogStep(Log& log, absl::Duration step) {
 }
 
 void AddGauges(PrometheusTelemetry& telemetry, const ShardSet& shards, const RocksStore& store,
-               const BelievedClock& clock) {
+               const BelievedClock& clock, const Sweep& sweep) {
   for (std::size_t i = 0; i < shards.executor_count(); ++i) {
     telemetry.AddGauge(kQueueDepthGauge, {{"executor", absl::StrCat(i)}},
                        [&shards, i] { return static_cast<double>(shards.queue_depth(i)); });
@@ -125,6 +135,10 @@ void AddGauges(PrometheusTelemetry& telemetry, const ShardSet& shards, const Roc
   telemetry.AddGauge(kDiskFreeGauge, {}, [&] { return static_cast<double>(store.FreeBytes()); });
   telemetry.AddGauge(kDiskLowGauge, {}, [&] { return store.LowOnSpace() ? 1.0 : 0.0; });
   telemetry.AddGauge(kClockStepGauge, {}, [&] { return absl::ToDoubleSeconds(clock.Step()); });
+  telemetry.AddGauge(kReclaimableGauge, {},
+                     [&] { return static_cast<double>(sweep.useless_bytes()); });
+  telemetry.AddGauge(kLastSweepGauge, {},
+                     [&] { return absl::ToDoubleSeconds(sweep.last_ended() - absl::UnixEpoch()); });
 }
 
 AdminService::Options AdminOptions(const Config& config, RocksStore& store,
@@ -139,6 +153,9 @@ AdminService::Options AdminOptions(const Config& config, RocksStore& store,
           .stop_backup = [&stop] { stop = true; }};
 }
 
+// Its messages are small, and its callers few.
+constexpr std::size_t kAdminCallBytesMax = std::size_t{16} << 20;
+
 // nullptr if it is off.
 absl::StatusOr<std::unique_ptr<GrpcServer>> ListenForAdmin(const Config& config,
                                                            AdminService& admin) {
@@ -146,6 +163,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> ListenForAdmin(const Config& config,
   return GrpcServer::Listen({.setting = "admin_listen",
                              .address = ToText(*config.admin_listen),
                              .service_name = admin_v1::AdminService::service_full_name(),
+                             .buffer_bytes_max = kAdminCallBytesMax,
                              .long_calls = true},
                             admin);
 }
@@ -187,7 +205,9 @@ int Serve(const Config& config, const Machine& machine) {
       {.executors = ExecutorCount(config.executors, AvailableCores(), shard_count),
        .limits = {.queue_max = config.queue_max, .settle_queue_max = config.settle_queue_max}},
       store, clock, telemetry);
-  AddGauges(telemetry, shards, **disk, clock);
+  Sweep sweep(**disk, store, clock, telemetry, config.sweep_bytes_per_second);
+  const Sweeper sweeper(config.sweep_interval, sweep, telemetry);
+  AddGauges(telemetry, shards, **disk, clock, sweep);
   if (const auto found = FindNewestBackup(config.backup_dir)) telemetry.BackupFound(*found);
   IdempotencyService service(shards, policies, telemetry);
   std::atomic<bool> stop_backup{false};
@@ -211,7 +231,8 @@ int Serve(const Config& config, const Machine& machine) {
   auto server =
       GrpcServer::Listen({.setting = "listen",
                           .address = ToText(config.listen),
-                          .service_name = idempotency::v1::IdempotencyService::service_full_name()},
+                          .service_name = idempotency::v1::IdempotencyService::service_full_name(),
+                          .buffer_bytes_max = CallBytesMax(config)},
                          service);
   if (!server.ok()) return Fail(server.status());
   auto admin_server = ListenForAdmin(config, admin);

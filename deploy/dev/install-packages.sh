@@ -20,7 +20,7 @@ packages_of() {
       libgtest-dev libgmock-dev" ;;
     check) echo "
       clang-14 libclang-rt-14-dev clang-tidy-14 clang-format-14
-      git python3" ;;
+      git python3 gnuplot-nox" ;;
     *) echo "install-packages.sh: no such group: $1 (build or check)" >&2; exit 2 ;;
   esac
 }

@@ -51,6 +51,12 @@ class Telemetry {
   // A reservation was taken over after its lease had lapsed.
   virtual void TakenOver() = 0;
 
+  // Files of so many bytes were rewritten, since part of them was of no use; it
+  // gave back so many.
+  virtual void Rewritten(std::uint64_t bytes, std::uint64_t given_back) = 0;
+  // A sweep for such files ended, with an error or, if that is empty, without.
+  virtual void Swept(absl::string_view error) = 0;
+
   // ---- What an operator asked for. Fakes need not count it. ----
 
   // A backup that had begun: the failure's text, or what it is like.

@@ -53,6 +53,9 @@ struct Config {
   absl::Duration max_downtime = absl::Hours(24 * 7);
   absl::Duration clock_tolerance = absl::Seconds(1);
   bool accept_clock = false;
+  absl::Duration reclaim_grace = absl::Hours(1);
+  absl::Duration sweep_interval = absl::Minutes(10);
+  std::uint64_t sweep_bytes_per_second = std::uint64_t{32} << 20;
   std::uint64_t disk_floor_bytes = std::uint64_t{256} << 20;
   std::string backup_dir;                                     // Empty: no backups.
   std::uint32_t backup_keep = 7;                              // 0: all.

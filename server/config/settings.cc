@@ -17,6 +17,9 @@ constexpr std::uint64_t kWaitersMax = 1'000'000;
 constexpr std::uint64_t kBackupsMax = 1'000;
 constexpr absl::Duration kGraceMax = absl::Hours(1);
 constexpr absl::Duration kDowntimeMax = absl::Hours(24 * 3650);
+// More than the second by which the clock mark runs ahead of the clock.
+constexpr absl::Duration kReclaimGraceMin = absl::Seconds(2);
+constexpr std::uint64_t kSweepRateMin = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMemoryMin = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMemoryMax = std::uint64_t{1024} << 30;
 
@@ -101,6 +104,20 @@ constexpr Setting kSettings[] = {
      "Believe the wall clock as it is at this start, whatever it was before.",
      [](absl::string_view text, Config& c) {
        return Store(ParseWord(text, kNoYes), c.accept_clock);
+     }},
+    {"reclaim_grace", "DURATION", "1h",
+     "How long after its expiry a record's space is kept at least, 2s to 7d.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseDuration(text, kReclaimGraceMin, absl::Hours(24 * 7)), c.reclaim_grace);
+     }},
+    {"sweep_interval", "DURATION", "10m",
+     "How long the sweeper, which gives that space back, pauses between sweeps, 1s to 24h.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseDuration(text, absl::Seconds(1), absl::Hours(24)), c.sweep_interval);
+     }},
+    {"sweep_rate", "BYTES", "32MiB", "How much it rewrites a second at most, 64KiB to 1024GiB.",
+     [](absl::string_view text, Config& c) {
+       return Store(ParseBytes(text, kSweepRateMin, kMemoryMax), c.sweep_bytes_per_second);
      }},
     {"disk_floor", "BYTES", "256MiB",
      "With less space left for data_dir, nothing new is granted, 0 to 1024GiB.",

@@ -229,6 +229,18 @@ void PrometheusTelemetry::MakeWorkMetrics() {
   store_failures_ =
       MakeCounter(*registry_, "idempotency_store_failures_total",
                   "Writes and syncs of the store that failed, and records that could not be read.");
+  MakeSweepMetrics();
+}
+
+void PrometheusTelemetry::MakeSweepMetrics() {
+  sweeps_ = MakeCounter(*registry_, "idempotency_sweeps_total",
+                        "Sweeps for the space of expired records that ended.");
+  sweep_failures_ = MakeCounter(*registry_, "idempotency_sweep_failures_total",
+                                "Those that failed, or had no room for all that they had to do.");
+  rewritten_bytes_ = MakeCounter(*registry_, "idempotency_sweep_rewritten_bytes_total",
+                                 "Size of the files that sweeps rewrote.");
+  given_back_bytes_ = MakeCounter(*registry_, "idempotency_sweep_given_back_bytes_total",
+                                  "Space that was given back by that.");
 }
 
 void PrometheusTelemetry::MakeBackupMetrics() {
@@ -326,6 +338,18 @@ void PrometheusTelemetry::BackupFound(const BackupReport& report) {
 
 void PrometheusTelemetry::ClockAccepted(absl::Duration step) {
   log_.Warn("clock_step_accepted", {{"step", step}});
+}
+
+void PrometheusTelemetry::Rewritten(std::uint64_t bytes, std::uint64_t given_back) {
+  rewritten_bytes_->Increment(static_cast<double>(bytes));
+  given_back_bytes_->Increment(static_cast<double>(given_back));
+}
+
+void PrometheusTelemetry::Swept(absl::string_view error) {
+  sweeps_->Increment();
+  if (error.empty()) return;
+  sweep_failures_->Increment();
+  log_.WriteLimited(LogLevel::kWarn, "sweep_failed", {{"error", error}});
 }
 
 }  // namespace onced

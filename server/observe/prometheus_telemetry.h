@@ -47,8 +47,15 @@ inline constexpr GaugeFamily kDiskFreeGauge{"idempotency_disk_free_bytes",
                                             "Space that is left for the data directory."};
 inline constexpr GaugeFamily kDiskLowGauge{
     "idempotency_disk_low", "1 while nothing new is granted, since the disk is nearly full."};
-inline constexpr GaugeFamily kGaugeFamilies[] = {kQueueDepthGauge, kWaitersGauge,  kStoredKeysGauge,
-                                                 kClockStepGauge,  kDiskFreeGauge, kDiskLowGauge};
+inline constexpr GaugeFamily kReclaimableGauge{
+    "idempotency_reclaimable_bytes",
+    "Space that expired records still took after the last sweep, estimated."};
+inline constexpr GaugeFamily kLastSweepGauge{
+    "idempotency_last_sweep_time_seconds",
+    "When the last sweep ended, in seconds since 1970; 0: none has."};
+inline constexpr GaugeFamily kGaugeFamilies[] = {
+    kQueueDepthGauge, kWaitersGauge, kStoredKeysGauge,  kClockStepGauge,
+    kDiskFreeGauge,   kDiskLowGauge, kReclaimableGauge, kLastSweepGauge};
 
 // Threads:  all functions from any thread. The Telemetry functions take no lock
 //           but a histogram's own, and allocate nothing.
@@ -84,6 +91,8 @@ class PrometheusTelemetry final : public Telemetry {
   void ClockAccepted(absl::Duration step) override;
   // There is one from before this process started.
   void BackupFound(const BackupReport& report);
+  void Rewritten(std::uint64_t bytes, std::uint64_t given_back) override;
+  void Swept(absl::string_view error) override;
 
  private:
   class CallbackGauges;
@@ -95,6 +104,7 @@ class PrometheusTelemetry final : public Telemetry {
   void MakeErrorMetrics(const std::vector<std::string>& reasons);
   void MakeWorkMetrics();
   void MakeBackupMetrics();
+  void MakeSweepMetrics();
   void MakeInfoMetrics(const Options& options);
 
   // Constant after construction; the metrics have locks of their own.
@@ -115,6 +125,10 @@ class PrometheusTelemetry final : public Telemetry {
   prometheus::Gauge* backup_time_ = nullptr;
   prometheus::Gauge* backup_duration_ = nullptr;
   prometheus::Gauge* backup_bytes_ = nullptr;
+  prometheus::Counter* sweeps_ = nullptr;
+  prometheus::Counter* sweep_failures_ = nullptr;
+  prometheus::Counter* rewritten_bytes_ = nullptr;
+  prometheus::Counter* given_back_bytes_ = nullptr;
 };
 
 }  // namespace onced

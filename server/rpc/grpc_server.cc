@@ -36,7 +36,6 @@ constexpr int kConnectionAgeMs = 20 * 60'000;
 constexpr int kConnectionGraceMs = 2 * 60'000;
 // For calls that came while the last ones were waited for.
 constexpr int kShutdownMs = 250;
-constexpr std::size_t kBufferBytesMax = 256 << 20;
 
 // The libraries' own lines are not ours in form, and what they say we say
 // ourselves: protobuf writes one for every string of a caller's that isn't UTF-8.
@@ -47,7 +46,7 @@ void QuietenLibraries() {
   google::protobuf::SetLogHandler(nullptr);
 }
 
-void SetLimits(grpc::ServerBuilder& builder, bool long_calls) {
+void SetLimits(grpc::ServerBuilder& builder, const GrpcServer::Options& options) {
   builder.SetMaxReceiveMessageSize(limits::kMessageBytesMax);
   builder.SetMaxSendMessageSize(-1);
   // Else the limit above is looked at after a message was inflated, to whatever size.
@@ -62,13 +61,14 @@ void SetLimits(grpc::ServerBuilder& builder, bool long_calls) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kClientPingMinMs);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kConnectionAgeMs);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
-                             long_calls ? std::numeric_limits<int>::max() : kConnectionGraceMs);
+  builder.AddChannelArgument(
+      GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
+      options.long_calls ? std::numeric_limits<int>::max() : kConnectionGraceMs);
   // Else two servers share one port in silence, and half of the calls go to each.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
   grpc::ResourceQuota quota("onced");
-  quota.Resize(kBufferBytesMax);
+  quota.Resize(options.buffer_bytes_max);
   builder.SetResourceQuota(quota);
 }
 
@@ -102,7 +102,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Listen(const Options& op
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  SetLimits(builder, options.long_calls);
+  SetLimits(builder, options);
   int port = 0;
   builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&service);

@@ -3,6 +3,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -22,6 +23,9 @@ class GrpcServer {
     const char* setting = "";  // That names the address, for the error.
     std::string address;       // host:port; port 0 takes any free one.
     std::string service_name;  // As the health service knows it.
+    // For all connections' buffers together; past it gRPC reads more slowly, and at
+    // last ends calls.
+    std::size_t buffer_bytes_max = 0;
     // Calls may take longer than a connection is kept at most: it waits for them.
     bool long_calls = false;
   };

@@ -23,6 +23,7 @@ class FailingEnv final : public rocksdb::EnvWrapper {
                                   std::unique_ptr<rocksdb::WritableFile>* file,
                                   const rocksdb::EnvOptions& options) override {
     const rocksdb::Status made = EnvWrapper::NewWritableFile(name, file, options);
+    if (made.ok() && absl::EndsWith(name, ".sst")) CountTable();
     if (made.ok() && absl::EndsWith(name, ".log")) {
       *file = std::make_unique<Log>(std::move(*file), *this);
     }
@@ -42,6 +43,16 @@ class FailingEnv final : public rocksdb::EnvWrapper {
     *bytes = free_bytes;
     return rocksdb::Status::OK();
   }
+  // Data files that were begun.
+  int tables() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    return tables_;
+  }
+  void AwaitTables(int count) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    while (tables_ < count) table_begun_.Wait(mutex_);
+  }
+
   std::atomic<std::uint64_t> free_bytes = std::uint64_t{1} << 40;
 
   // Of logs.
@@ -57,7 +68,15 @@ class FailingEnv final : public rocksdb::EnvWrapper {
     synced_by_.insert(std::this_thread::get_id());
   }
 
+  void CountTable() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    ++tables_;
+    table_begun_.NotifyAll();
+  }
+
   Mutex mutex_;
+  CondVar table_begun_;
+  int tables_ ABSL_GUARDED_BY(mutex_) = 0;
   std::set<std::thread::id> synced_by_ ABSL_GUARDED_BY(mutex_);
 
   class Log final : public rocksdb::WritableFileWrapper {

@@ -66,6 +66,7 @@ class Process {
   // `patience` has passed.
   int Wait(std::chrono::milliseconds patience = kPatience);
 
+  pid_t pid() const { return pid_; }
   Captured& out() { return *out_; }
   Captured& err() { return *err_; }
 

@@ -196,6 +196,13 @@ absl::Time ExpiryOf(absl::string_view bytes) {
   return in.ok() ? expires_at : absl::InfiniteFuture();
 }
 
+bool HoldsPending(absl::string_view bytes) {
+  WireReader in(bytes);
+  in.Require(in.Int<std::uint8_t>() == kVersion);
+  in.Require(in.Int<std::uint8_t>() == static_cast<std::uint8_t>(StoredState::kPending));
+  return in.ok();
+}
+
 std::string EncodeKey(const RecordKey& key) {
   ONCED_CHECK(key.name_space.find('\0') == std::string::npos);
   std::string bytes;

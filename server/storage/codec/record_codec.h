@@ -47,6 +47,8 @@ absl::StatusOr<Record> DecodeRecord(absl::string_view bytes);
 // `expires_at`, without reading the rest. InfiniteFuture for what does not even
 // begin like a record: losing that is a decision for a human.
 absl::Time ExpiryOf(absl::string_view bytes);
+// Whether they begin like a record that is PENDING.
+bool HoldsPending(absl::string_view bytes);
 
 //   namespace | 0x00 | key
 // No namespace holds a zero byte, so no two keys give the same bytes, and the

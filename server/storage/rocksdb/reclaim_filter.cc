@@ -11,6 +11,38 @@ namespace {
 
 constexpr std::int64_t kNothingYet = std::numeric_limits<std::int64_t>::min();
 
+// One compaction's.
+class Filter final : public rocksdb::CompactionFilter {
+ public:
+  Filter(const ReclaimFilter& filter, bool paced) : filter_(filter), paced_(paced) {}
+
+  const char* Name() const override { return filter_.Name(); }
+  Decision FilterV2(int level, const rocksdb::Slice& key, ValueType value_type,
+                    const rocksdb::Slice& existing_value, std::string* new_value,
+                    std::string* skip_until) const override {
+    if (paced_) filter_.pacer().Spend(key.size() + existing_value.size());
+    return filter_.FilterV2(level, key, value_type, existing_value, new_value, skip_until);
+  }
+
+ private:
+  const ReclaimFilter& filter_;
+  const bool paced_;
+};
+
+class ReclaimFilterFactory final : public rocksdb::CompactionFilterFactory {
+ public:
+  explicit ReclaimFilterFactory(const ReclaimFilter& filter) : filter_(filter) {}
+
+  const char* Name() const override { return "onced.ReclaimFilterFactory"; }
+  std::unique_ptr<rocksdb::CompactionFilter> CreateCompactionFilter(
+      const rocksdb::CompactionFilter::Context& context) override {
+    return std::make_unique<Filter>(filter_, context.is_manual_compaction);
+  }
+
+ private:
+  const ReclaimFilter& filter_;
+};
+
 }  // namespace
 
 ReclaimFilter::ReclaimFilter(absl::Duration grace) : grace_(grace), expired_by_us_(kNothingYet) {}
@@ -22,6 +54,18 @@ void ReclaimFilter::Start(Epoch epoch, const Outages& outages) {
 
 void ReclaimFilter::AdvanceTo(absl::Time clock_mark) {
   expired_by_us_.store(StoredTime(clock_mark - grace_), std::memory_order_release);
+}
+
+absl::Time ReclaimFilter::expired_by() const {
+  return TimeFromStored(expired_by_us_.load(std::memory_order_acquire));
+}
+
+absl::Time ReclaimFilter::ExpiryIn(absl::string_view bytes) const {
+  // A reservation's stored expiry is a lower bound. Few of them live long enough
+  // to be written to a file, so that they are worth a closer look.
+  if (!HoldsPending(bytes) || expired_by() == absl::InfinitePast()) return ExpiryOf(bytes);
+  const absl::StatusOr<Record> record = DecodeRecord(bytes);
+  return record.ok() ? ExpireTime(*record, view_) : absl::InfiniteFuture();
 }
 
 rocksdb::CompactionFilter::Decision ReclaimFilter::FilterV2(int /*level*/,
@@ -40,6 +84,11 @@ rocksdb::CompactionFilter::Decision ReclaimFilter::FilterV2(int /*level*/,
   const absl::StatusOr<Record> record = DecodeRecord(bytes);
   if (!record.ok() || ExpireTime(*record, view_) > expired_by) return Decision::kKeep;
   return Decision::kRemove;
+}
+
+std::shared_ptr<rocksdb::CompactionFilterFactory> MakeReclaimFilterFactory(
+    const ReclaimFilter& filter) {
+  return std::make_shared<ReclaimFilterFactory>(filter);
 }
 
 }  // namespace onced

@@ -14,6 +14,7 @@
 #include "server/storage/rocksdb/file_marks.h"
 #include "server/storage/rocksdb/rocks_options.h"
 #include "server/storage/rocksdb/rocks_status.h"
+#include "server/storage/rocksdb/stall_relief.h"
 
 namespace onced {
 namespace {
@@ -40,6 +41,7 @@ class Opener {
         database_(std::make_unique<RocksDatabase>(options.reclaim_grace)) {
     if (options.env != nullptr) db_options_.env = options.env;
     db_options_.listeners.push_back(database_->file_changes);
+    db_options_.listeners.push_back(std::make_shared<StallRelief>(database_->filter.pacer()));
   }
 
   // Nothing is written to a directory that may be somebody else's. A new store

@@ -10,6 +10,7 @@
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table.h"
 #include "rocksdb/write_buffer_manager.h"
+#include "server/storage/rocksdb/expiry_properties.h"
 
 namespace onced {
 namespace {
@@ -19,6 +20,7 @@ constexpr std::size_t kBudgetBytesMin = 32 * kMiB;
 constexpr std::size_t kWriteBufferBytesMin = 1 * kMiB;
 constexpr std::size_t kWriteBufferBytesMax = 32 * kMiB;
 constexpr int kOpenFilesMax = 512;
+constexpr std::size_t kManifestBytesMax = 3 * kMiB;  // RocksDB sets aside 4.
 constexpr double kBloomBitsPerKey = 10;
 
 // RocksDB's own log. Its default one, a file in the directory, goes on writing
@@ -63,7 +65,12 @@ rocksdb::DBOptions MakeDbOptions(const MemoryPlan& plan, std::shared_ptr<rocksdb
   options.max_total_wal_size = 256 * kMiB;
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
       plan.write_buffers_bytes, std::move(cache), /*allow_stall=*/false);
-  options.max_background_jobs = 2;
+  // One flush and two compactions: while the sweeper has RocksDB rewrite files,
+  // a shard that is written to can still be compacted.
+  options.max_background_jobs = 3;
+  // It only grows, until a new one is begun: no further than what RocksDB sets
+  // aside on the disk for it anyway.
+  options.max_manifest_file_size = kManifestBytesMax;
   // Leaves descriptors for connections where the usual limit is 1,024.
   options.max_open_files = kOpenFilesMax;
   options.skip_stats_update_on_db_open = true;  // Reads every file's properties otherwise.
@@ -76,7 +83,7 @@ rocksdb::DBOptions MakeDbOptions(const MemoryPlan& plan, std::shared_ptr<rocksdb
 
 rocksdb::ColumnFamilyOptions MakeFamilyOptions(std::size_t write_buffer_bytes,
                                                std::shared_ptr<rocksdb::Cache> cache,
-                                               const rocksdb::CompactionFilter* filter) {
+                                               const ReclaimFilter* filter) {
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = std::move(cache);
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kBloomBitsPerKey));
@@ -92,9 +99,12 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(std::size_t write_buffer_bytes,
   options.optimize_filters_for_hits = false;
   options.compression = BestCompression();
   options.level_compaction_dynamic_level_bytes = true;
-  options.compaction_filter = filter;
+  if (filter != nullptr) {
+    options.compaction_filter_factory = MakeReclaimFilterFactory(*filter);
+    options.table_properties_collector_factories.push_back(MakeExpiryCollectorFactory(*filter));
+  }
   // Neither is reliable for a shard that is idle, and the second wants every
-  // file kept open. Space is given back by whoever calls CompactShard().
+  // file kept open. The sweeper gives space back.
   options.ttl = 0;
   options.periodic_compaction_seconds = 0;
   return options;

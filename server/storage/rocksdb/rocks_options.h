@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "rocksdb/cache.h"
-#include "rocksdb/compaction_filter.h"
 #include "rocksdb/options.h"
+#include "server/storage/rocksdb/reclaim_filter.h"
 
 namespace onced {
 
@@ -29,6 +29,6 @@ rocksdb::DBOptions MakeDbOptions(const MemoryPlan& plan, std::shared_ptr<rocksdb
 // nullptr for the column family that holds no records.
 rocksdb::ColumnFamilyOptions MakeFamilyOptions(std::size_t write_buffer_bytes,
                                                std::shared_ptr<rocksdb::Cache> cache,
-                                               const rocksdb::CompactionFilter* filter);
+                                               const ReclaimFilter* filter);
 
 }  // namespace onced

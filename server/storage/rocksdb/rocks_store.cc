@@ -1,5 +1,6 @@
 #include "server/storage/rocksdb/rocks_store.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -154,6 +155,15 @@ std::uint64_t RocksStore::FreeBytes() const {
   const rocksdb::Status asked = database_->db->GetEnv()->GetFreeSpace(directory_, &bytes);
   return asked.ok() ? bytes : std::numeric_limits<std::uint64_t>::max();
 }
+
+bool RocksStore::HasRoomFor(std::uint64_t bytes) const {
+  constexpr std::uint64_t kHardly = 4;  // A quarter of what is left, at most.
+  const std::uint64_t free = FreeBytes();
+  const std::uint64_t above_floor = free - std::min(free, disk_floor_bytes_);
+  return bytes <= std::max(above_floor, free / kHardly);
+}
+
+RocksSpace RocksStore::space() { return RocksSpace(*database_); }
 
 std::uint64_t RocksStore::EstimateKeys() const {
   std::uint64_t keys = 0;

@@ -17,6 +17,7 @@
 #include "server/base/backup_report.h"
 #include "server/base/mutex.h"
 #include "server/base/random.h"
+#include "server/storage/rocksdb/rocks_space.h"
 #include "server/storage/store.h"
 
 namespace rocksdb {
@@ -95,6 +96,15 @@ class RocksStore final : public Store {
   std::uint64_t FreeBytes() const;
   std::uint64_t EstimateKeys() const override;
 
+  // UNAVAILABLE once a write has failed: nothing is to be tried any more.
+  absl::Status FailedEarlier() const;
+  // Whether files of so many bytes can be rewritten: what takes their place comes
+  // before they go. Not at the cost of the floor. Below it, what hardly takes any
+  // room may begin all the same, or a disk full of what has expired would stay so.
+  bool HasRoomFor(std::uint64_t bytes) const;
+  // One user at a time; see there. The store outlives it.
+  RocksSpace space();
+
   // Rewrites a shard's files, which gives back the space of what expired more
   // than `reclaim_grace` below the clock mark. Takes long; writes go on.
   absl::Status CompactShard(ShardId shard);
@@ -108,7 +118,6 @@ class RocksStore final : public Store {
 
   void Load(UnitOfWork& work) const;
   absl::Status Save(const UnitOfWork& work);
-  absl::Status FailedEarlier() const;
   // The status of a write, and the end of this store if it failed.
   absl::Status Wrote(absl::Status status);
 

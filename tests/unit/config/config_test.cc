@@ -83,6 +83,9 @@ TEST(LoadConfig, HasTheDocumentedDefaults) {
   EXPECT_EQ(config.max_downtime, absl::Hours(7 * 24));
   EXPECT_EQ(config.clock_tolerance, absl::Seconds(1));
   EXPECT_FALSE(config.accept_clock);
+  EXPECT_EQ(config.reclaim_grace, absl::Hours(1));
+  EXPECT_EQ(config.sweep_interval, absl::Minutes(10));
+  EXPECT_EQ(config.sweep_bytes_per_second, 33'554'432u);
   EXPECT_EQ(config.disk_floor_bytes, 268'435'456u);
   ASSERT_TRUE(config.admin_listen.has_value());
   EXPECT_EQ(ToText(*config.admin_listen), "127.0.0.1:50052");
@@ -144,6 +147,9 @@ const SettingRow kSettingRows[] = {
     {"max_downtime", "30d", [](Config& c) { c.max_downtime = absl::Hours(24 * 30); }},
     {"clock_tolerance", "250ms", [](Config& c) { c.clock_tolerance = absl::Milliseconds(250); }},
     {"accept_clock", "yes", [](Config& c) { c.accept_clock = true; }},
+    {"reclaim_grace", "2s", [](Config& c) { c.reclaim_grace = absl::Seconds(2); }},
+    {"sweep_interval", "1s", [](Config& c) { c.sweep_interval = absl::Seconds(1); }},
+    {"sweep_rate", "64KiB", [](Config& c) { c.sweep_bytes_per_second = 64 << 10; }},
     {"disk_floor", "1GiB", [](Config& c) { c.disk_floor_bytes = 1 << 30; }},
     {"memory_budget", "64MiB", [](Config& c) { c.memory_budget_bytes = 64 << 20; }},
     {"log_level", "warn", [](Config& c) { c.log_level = Config::LogLevel::kWarn; }},

@@ -19,6 +19,8 @@ class CountingTelemetry final : public Telemetry {
   }
   void Synced(absl::Duration) override {}
   void StoreFailed(absl::string_view) override { ++store_failures; }
+  void Rewritten(std::uint64_t /*bytes*/, std::uint64_t /*given_back*/) override {}
+  void Swept(absl::string_view /*error*/) override {}
   void TakenOver() override { ++takeovers; }
 
   std::atomic<std::size_t> drains{0};

@@ -1,0 +1,115 @@
+#include "server/storage/rocksdb/sweeper.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+
+namespace onced {
+namespace {
+
+// What is worth a rewrite, neighbours together.
+std::vector<SpacePiece> Choose(std::vector<SpacePiece> pieces) {
+  std::vector<SpacePiece> chosen;
+  bool neighbour = false;
+  for (SpacePiece& piece : pieces) {
+    const bool worth = piece.useless_share() >= Sweep::kUselessShareMin;
+    if (worth && neighbour && chosen.back().bytes + piece.bytes <= Sweep::kPieceBytes) {
+      chosen.back().to = std::move(piece.to);
+      chosen.back().bytes += piece.bytes;
+      chosen.back().useless_bytes += piece.useless_bytes;
+    } else if (worth) {
+      chosen.push_back(std::move(piece));
+    }
+    neighbour = worth;
+  }
+  return chosen;
+}
+
+std::uint64_t UselessBytes(const std::vector<SpacePiece>& pieces) {
+  std::uint64_t bytes = 0;
+  for (const SpacePiece& piece : pieces) bytes += piece.useless_bytes;
+  return bytes;
+}
+
+}  // namespace
+
+Sweep::Sweep(RocksStore& disk, Store& store, const Clock& clock, Telemetry& telemetry,
+             std::uint64_t bytes_per_second)
+    : disk_(disk), store_(store), clock_(clock), telemetry_(telemetry), space_(disk.space()) {
+  space_.SetRate(bytes_per_second);
+}
+
+absl::Status Sweep::Run() {
+  absl::Status status = disk_.FailedEarlier();
+  if (status.ok()) status = space_.FlushIdle();
+  if (status.ok()) status = store_.RaiseClockMark(clock_.Now());
+  Left left;
+  for (std::uint32_t shard = 0; status.ok() && shard < space_.shards(); ++shard) {
+    status = stopped_ ? absl::CancelledError("stopped") : SweepShard({shard}, left);
+  }
+  if (!status.ok()) return status;
+  useless_bytes_ = left.useless_bytes;
+  last_ended_us_ = absl::ToUnixMicros(clock_.Now());
+  if (left.for_want_of_room == 0) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("no room to rewrite ", left.for_want_of_room, " bytes of files"));
+}
+
+absl::Status Sweep::SweepShard(ShardId shard, Left& left) {
+  auto pieces = space_.Look(shard);
+  if (!pieces.ok()) return pieces.status();
+  left.useless_bytes += UselessBytes(*pieces);
+  for (const SpacePiece& piece : Choose(*std::move(pieces))) {
+    // Asked each time: others write meanwhile.
+    if (!disk_.HasRoomFor(piece.bytes)) {
+      left.for_want_of_room += piece.bytes;
+      continue;
+    }
+    const std::uint64_t before = space_.BytesOf(shard);
+    const absl::Status rewritten = space_.Rewrite(piece);
+    if (!rewritten.ok()) return rewritten;
+    const std::uint64_t after = space_.BytesOf(shard);
+    telemetry_.Rewritten(piece.bytes, before - std::min(before, after));
+    left.useless_bytes -= piece.useless_bytes;
+  }
+  return absl::OkStatus();
+}
+
+void Sweep::Stop() {
+  stopped_ = true;
+  space_.Stop();
+}
+
+Sweeper::Sweeper(absl::Duration interval, Sweep& sweep, Telemetry& telemetry)
+    : interval_(interval), sweep_(sweep), telemetry_(telemetry), runner_([this] { Run(); }) {}
+
+Sweeper::~Sweeper() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.NotifyOne();
+  sweep_.Stop();
+  runner_.join();
+}
+
+void Sweeper::Run() {
+  while (AwaitNext()) {
+    const absl::Status swept = sweep_.Run();
+    if (!absl::IsCancelled(swept)) telemetry_.Swept(swept.message());
+  }
+}
+
+bool Sweeper::AwaitNext() {
+  const Countdown pause(absl::ToChronoNanoseconds(interval_));
+  MutexLock lock(mutex_);
+  while (!stopping_ && pause.rest() > std::chrono::nanoseconds(0)) {
+    wake_.WaitFor(mutex_, pause.rest());
+  }
+  return !stopping_;
+}
+
+}  // namespace onced
