@@ -22,9 +22,10 @@ std::string JsonText(const std::string& line, const std::string& name) {
 ServerProcess::ServerProcess(Options options) : options_(std::move(options)) { Start(); }
 
 Process::Command ServerProcess::Command() const {
-  Process::Command command{.argv = {ServerBinary(), "--listen", "127.0.0.1:0", "--http-listen",
-                                    "127.0.0.1:0", "--data-dir", data_dir()},
-                           .env = {"ONCED_DRAIN_WINDOW=0s"}};
+  Process::Command command{
+      .argv = {options_.binary.empty() ? ServerBinary() : options_.binary, "--listen",
+               "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--data-dir", data_dir()},
+      .env = {"ONCED_DRAIN_WINDOW=0s"}};
   command.env.insert(command.env.end(), options_.env.begin(), options_.env.end());
   if (!options_.config.empty()) {
     command.argv.insert(command.argv.end(),

@@ -29,6 +29,7 @@ class ServerProcess {
     std::string config;              // YAML. Empty: no file.
     std::vector<std::string> env;
     std::string data_dir;  // Empty: one of its own.
+    std::string binary;    // Empty: the server as it is shipped.
   };
 
   ServerProcess() : ServerProcess(Options{}) {}

@@ -3,6 +3,10 @@
 //   --plant NAME               the store breaks a promise (lying_disk.h)
 //   --lose-unsynced FOLDER     what was not synced is lost by kill -9, at the next
 //                              start; FOLDER notes it, beside the data directory
+//   --inject OP:CLASS:EIO:N    the Nth operation of that name on a file of that class
+//                              fails (failing_files.h, injector.h); also ENOSPC
+//   --armed-by FILE            while there is this file
+//   --trace FILE               all operations on files are added to it
 //   --clock-file FILE          seconds by which the wall clock is ahead
 //   --seed N                   of all that is random here
 //
@@ -22,6 +26,8 @@
 #include "rocksdb/file_system.h"
 #include "server/serve.h"
 #include "tests/fault/onced_faulty/clock_file.h"
+#include "tests/fault/onced_faulty/failing_files.h"
+#include "tests/fault/onced_faulty/injector.h"
 #include "tests/fault/onced_faulty/lying_disk.h"
 #include "tests/fault/onced_faulty/power_journal.h"
 #include "tests/fault/onced_faulty/powerless_files.h"
@@ -31,7 +37,8 @@ namespace {
 
 struct Flags {
   std::map<std::string, std::string> own = {
-      {"--plant", ""}, {"--lose-unsynced", ""}, {"--clock-file", ""}, {"--seed", "1"}};
+      {"--plant", ""},    {"--lose-unsynced", ""}, {"--clock-file", ""}, {"--inject", ""},
+      {"--armed-by", ""}, {"--trace", ""},         {"--seed", "1"}};
   std::vector<std::string> of_server;
   std::string data_dir;
 };
@@ -72,6 +79,13 @@ int Main(const std::vector<std::string>& args) {
     journal = std::make_unique<PowerJournal>(flags.data_dir, folder);
     files = std::make_shared<PowerlessFiles>(files, *journal);
   }
+  std::optional<Injector::Failure> failure;
+  if (const std::string& text = flags.own.at("--inject"); !text.empty()) {
+    failure = Injector::Parse(text);
+    if (!failure.has_value()) return Refuse("--inject is OP:CLASS:EIO:N or OP:CLASS:ENOSPC:N+");
+  }
+  Injector injector({failure, flags.own.at("--armed-by"), flags.own.at("--trace")});
+  files = std::make_shared<FailingFiles>(files, injector);
   const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(files);
   machine.env = env.get();
 
