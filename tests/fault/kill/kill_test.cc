@@ -1,0 +1,59 @@
+// Servers that are killed, or stopped, under load.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/fault/kill/campaign.h"
+
+namespace onced::fault {
+namespace {
+
+TEST(Kill9, LosesNothingThatWasAcknowledged) {
+  Campaign campaign({});
+  const int cycles = CyclesOr(25);
+  for (int cycle = 0; cycle < cycles && !testing::Test::HasFailure(); ++cycle) {
+    campaign.SomeLoad();
+    campaign.Below(4) == 0 ? campaign.KillInTheDrain() : campaign.Kill();
+    for (int early = 0; campaign.Below(3) == 0 && early < 3; ++early) campaign.StartAndKill();
+    campaign.Start();
+  }
+  campaign.SomeLoad();
+  campaign.Finish();
+}
+
+TEST(Kill9, OfAServerThatDoesNotSyncLosesNothingEither) {
+  Campaign campaign({.flags = {"--durability", "process"}});
+  const int cycles = CyclesOr(5);
+  for (int cycle = 0; cycle < cycles && !testing::Test::HasFailure(); ++cycle) {
+    campaign.SomeLoad();
+    campaign.Kill();
+    campaign.Start();
+  }
+  campaign.Finish();
+}
+
+TEST(Restart, UnderLoadLosesNothing) {
+  Campaign campaign({});
+  const int cycles = CyclesOr(5);
+  for (int cycle = 0; cycle < cycles && !testing::Test::HasFailure(); ++cycle) {
+    campaign.SomeLoad();
+    campaign.Terminate();
+    campaign.Start();
+  }
+  campaign.Finish();
+}
+
+TEST(Restart, WithAnotherNumberOfExecutorsLosesNothing) {
+  Campaign campaign({.flags = {"--shards", "8"}});
+  const int cycles = CyclesOr(8);
+  for (int cycle = 0; cycle < cycles && !testing::Test::HasFailure(); ++cycle) {
+    campaign.SomeLoad();
+    cycle % 2 == 0 ? campaign.Kill() : campaign.Terminate();
+    campaign.server().options().env = {absl::StrCat("ONCED_EXECUTORS=", 1 + campaign.Below(8))};
+    campaign.Start();
+  }
+  campaign.Finish();
+}
+
+}  // namespace
+}  // namespace onced::fault
