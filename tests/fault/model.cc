@@ -166,7 +166,8 @@ bool Model::TellLease(Known& known, const Event& event, std::int64_t end, bool r
   return true;
 }
 
-bool Model::TellCommit(Known& known, const Answer& answer) const {
+bool Model::TellCommit(Known& known, const Event& event) const {
+  const Answer& answer = event.call->answer;
   const Call& commit = CallAt(known.commit);
   if (!answer.result.empty() && answer.result != commit.result) return false;
   if (answer.commit_time == 0) return true;
@@ -179,7 +180,8 @@ bool Model::TellCommit(Known& known, const Answer& answer) const {
   known.commit_time = answer.commit_time;
   known.expire_time = answer.expire_time;
   known.times_known = true;
-  return known.commit_time <= known.now && known.now < known.expire_time;
+  known.now = std::max(known.now, known.commit_time);
+  return known.now <= event.when.hi && known.now < known.expire_time;
 }
 
 // ---- Operations ----
@@ -261,7 +263,7 @@ void Model::Reserve(const Known& known, std::size_t index, std::vector<Known>& n
       if (call.answer.state == State::kLapsed && rule_.hold) Add(then, next);
       return;
     case Said::kReplayed:
-      if (then->phase == Phase::kCommitted && TellCommit(*then, call.answer)) Add(then, next);
+      if (then->phase == Phase::kCommitted && TellCommit(*then, event)) Add(then, next);
       return;
     default:
       return;
@@ -278,7 +280,7 @@ void Model::Commit(const Known& known, std::size_t index, std::vector<Known>& ne
       if (answer.already) {
         Maybe then = Committed(known, event.when);
         const bool same = then.has_value() && CallAt(then->commit).result == call.result;
-        if (same && TellCommit(*then, answer)) Add(then, next);
+        if (same && TellCommit(*then, event)) Add(then, next);
         return;
       }
       if (Maybe then = answer.late ? Lapsed(known, event) : Running(known, event)) {
@@ -356,7 +358,7 @@ void Model::Inspect(const Known& known, const Event& event, std::vector<Known>& 
   if (!then.has_value() || (answer.attempt != 0 && answer.attempt != then->attempt)) return;
   if (then->phase == Phase::kCommitted) {
     if (then->late == -1) then->late = answer.late ? 1 : 0;
-    if (then->late == (answer.late ? 1 : 0) && TellCommit(*then, answer)) Add(then, next);
+    if (then->late == (answer.late ? 1 : 0) && TellCommit(*then, event)) Add(then, next);
     return;
   }
   if (then->previous_fence == -1) then->previous_fence = answer.previous_fence;

@@ -89,7 +89,7 @@ class Model {
   static bool TellFence(Known& known, std::int64_t fence);
   bool TellOwner(const Known& known, const std::string& owner) const;
   bool TellLease(Known& known, const Event& event, std::int64_t end, bool running) const;
-  bool TellCommit(Known& known, const Answer& answer) const;
+  bool TellCommit(Known& known, const Event& event) const;
 
   // ---- Operations ----
   void Reserve(const Known& known, std::size_t index, std::vector<Known>& next) const;
