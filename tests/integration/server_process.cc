@@ -63,7 +63,7 @@ void ServerProcess::Restart() {
   Start();
 }
 
-std::shared_ptr<grpc::Channel> ServerProcess::Connect() const {
+std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
   // A channel without calls looks at its socket only that often, and not before
   // does it let go of a server that says goodbye. Read when gRPC is first used.
   static const int ignored = setenv("GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS", "100", 1);
@@ -73,7 +73,7 @@ std::shared_ptr<grpc::Channel> ServerProcess::Connect() const {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // A proxy for the web that the environment names is not meant for this.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(address_, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
 Metrics ServerProcess::GetMetrics() const { return ParseMetrics(Get("/metrics").body); }

@@ -18,6 +18,9 @@ namespace onced::integration {
 std::string ServerBinary();
 std::string ClientBinary();
 
+// A connection of its own to a server at "HOST:PORT".
+std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address);
+
 // Operation: runs the server on free ports and in a folder of its own; ready
 //            when the constructor returns, or it throws what the server said.
 // Threads:   the functions that start and stop, on one; the others on any.
@@ -53,7 +56,7 @@ class ServerProcess {
   const std::string& http_address() const { return http_address_; }
 
   // Each call makes a connection of its own.
-  std::shared_ptr<grpc::Channel> Connect() const;
+  std::shared_ptr<grpc::Channel> Connect() const { return ConnectTo(address_); }
   HttpReply Get(const std::string& path) const { return HttpGet(http_address_, path); }
   Metrics GetMetrics() const;
   // Waits until that many calls are parked.
