@@ -29,9 +29,9 @@ class Search {
   }
 
   Linearization Run() {
-    if (From(0, {}, 0)) return {};
-    if (steps_ > max_steps_) return {.order = Order::kTooHard};
-    return {.order = Order::kNone, .explanation = Explain()};
+    if (From(0, {}, 0)) return {.steps = steps_};
+    if (steps_ > max_steps_) return {.order = Order::kTooHard, .steps = steps_};
+    return {.order = Order::kNone, .steps = steps_, .explanation = Explain()};
   }
 
  private:

@@ -14,6 +14,7 @@ enum class Order : std::uint8_t { kFound, kNone, kTooHard };
 
 struct Linearization {
   Order order = Order::kFound;
+  std::uint64_t steps = 0;
   // If there is none: how far the search came.
   std::string explanation;
 };

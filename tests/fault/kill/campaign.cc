@@ -12,6 +12,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "tests/fault/evidence.h"
 
 namespace onced::fault {
 namespace {
@@ -91,6 +92,20 @@ void Campaign::Start() {
   load_.ServerUp(server_.address());
 }
 
+void Campaign::Pause() {
+  server_.process().Signal(SIGSTOP);
+  Moment(Below(2'000'000));
+  server_.process().Signal(SIGCONT);
+}
+
+Verdict Campaign::JudgeAsIfUnansweredDidNothing() const {
+  Recording run = history_.Copy();
+  for (Call& call : run.calls) {
+    if (MayBeDone(call)) call.answer.status = Status::kFail;
+  }
+  return Check(run, LoadRules());
+}
+
 Verdict Campaign::Judge() {
   load_.Stop();
   EXPECT_TRUE(load_.ReadBack()) << "the server doesn't answer";
@@ -100,9 +115,10 @@ Verdict Campaign::Judge() {
   for (const Call& call : run.calls) {
     ++said[call.answer.status == Status::kOk ? "judged" : call.answer.reason];
   }
-  std::printf("%zu calls on %llu keys, at most %llu on one;", run.calls.size(),
-              static_cast<unsigned long long>(verdict.keys),
-              static_cast<unsigned long long>(verdict.longest));
+  std::printf("%zu calls on %llu keys, at most %llu on one, ordered in at most %llu steps;",
+              run.calls.size(), static_cast<unsigned long long>(verdict.keys),
+              static_cast<unsigned long long>(verdict.longest),
+              static_cast<unsigned long long>(verdict.hardest));
   for (const auto& [what, count] : said) std::printf(" %s %d", what.c_str(), count);
   std::printf("\n");
   return verdict;
@@ -112,6 +128,11 @@ void Campaign::Finish() {
   const Verdict verdict = Judge();
   EXPECT_TRUE(verdict.broken.empty()) << ToText(verdict);
   EXPECT_THAT(verdict.too_hard, testing::IsEmpty());
+  for (const Call& call : history_.Copy().calls) {
+    // The load breaks no other rule, and asks for less than would be refused.
+    if (!Refused(call)) continue;
+    EXPECT_EQ(call.answer.reason, "DRAINING") << Describe(call);
+  }
   if (testing::Test::HasFailure()) KeepHistory(history_.Copy());
 }
 

@@ -40,6 +40,8 @@ class Campaign {
   // Starts it, and kills it some time before or after it serves.
   void StartAndKill();
   void Start();
+  // SIGSTOP, and some time later SIGCONT.
+  void Pause();
 
   integration::ServerProcess& server() { return server_; }
   History& history() { return history_; }
@@ -48,6 +50,9 @@ class Campaign {
   void Finish();
   // As Finish(), without a test's failure.
   Verdict Judge();
+  // After Finish(): what would be broken if no call without an answer had had any
+  // effect. Nothing, as long as no answer was lost.
+  Verdict JudgeAsIfUnansweredDidNothing() const;
 
  private:
   static integration::ServerProcess::Options Configured(

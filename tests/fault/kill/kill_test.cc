@@ -41,6 +41,24 @@ TEST(Restart, UnderLoadLosesNothing) {
     campaign.Start();
   }
   campaign.Finish();
+  EXPECT_THAT(campaign.JudgeAsIfUnansweredDidNothing().broken, testing::IsEmpty())
+      << "an answer was lost";
+}
+
+// To those who wait, a pause is a server that is slow; to its clock, it is time that passed.
+TEST(Pause, LosesNothing) {
+  Campaign campaign({});
+  const int cycles = CyclesOr(4);
+  for (int cycle = 0; cycle < cycles && !testing::Test::HasFailure(); ++cycle) {
+    campaign.SomeLoad();
+    campaign.Pause();
+    campaign.SomeLoad();
+    if (campaign.Below(2) == 0) {
+      campaign.Kill();
+      campaign.Start();
+    }
+  }
+  campaign.Finish();
 }
 
 TEST(Restart, WithAnotherNumberOfExecutorsLosesNothing) {
