@@ -1,6 +1,7 @@
 #include "tests/fault/onced_faulty/injector.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -66,8 +67,10 @@ rocksdb::IOStatus Injector::Ask(const std::string& operation, const std::string&
   const bool matches =
       failure.has_value() && failure->operation == operation && failure->file_class == file_class;
   const bool armed = options_.armed_by.empty() || access(options_.armed_by.c_str(), F_OK) == 0;
-  if (!matches || !armed) return rocksdb::IOStatus::OK();
+  if (!armed) return rocksdb::IOStatus::OK();
   MutexLock lock(mutex_);
+  if (++asked_ == options_.die_at) kill(getpid(), SIGKILL);
+  if (!matches) return rocksdb::IOStatus::OK();
   ++matched_;
   const bool fails =
       matched_ == failure->first || (failure->all_later && matched_ > failure->first);

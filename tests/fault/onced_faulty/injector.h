@@ -32,6 +32,8 @@ class Injector {
 
   struct Options {
     std::optional<Failure> failure;
+    // The process kills itself in place of that operation, of any kind; 0: it doesn't.
+    std::uint64_t die_at = 0;
     // It is armed while there is this file; empty: always. What happens while it
     // isn't doesn't count.
     std::string armed_by;
@@ -54,6 +56,7 @@ class Injector {
 
   // Shared.
   Mutex mutex_;
+  std::uint64_t asked_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint64_t matched_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

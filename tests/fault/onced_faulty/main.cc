@@ -5,7 +5,8 @@
 //                              start; FOLDER notes it, beside the data directory
 //   --inject OP:CLASS:EIO:N    the Nth operation of that name on a file of that class
 //                              fails (failing_files.h, injector.h); also ENOSPC
-//   --armed-by FILE            while there is this file
+//   --die-at N                 the process is killed in place of the Nth operation
+//   --armed-by FILE            both only while there is this file
 //   --trace FILE               all operations on files are added to it
 //   --clock-file FILE          seconds by which the wall clock is ahead
 //   --seed N                   of all that is random here
@@ -38,7 +39,7 @@ namespace {
 struct Flags {
   std::map<std::string, std::string> own = {
       {"--plant", ""},    {"--lose-unsynced", ""}, {"--clock-file", ""}, {"--inject", ""},
-      {"--armed-by", ""}, {"--trace", ""},         {"--seed", "1"}};
+      {"--armed-by", ""}, {"--trace", ""},         {"--die-at", "0"},    {"--seed", "1"}};
   std::vector<std::string> of_server;
   std::string data_dir;
 };
@@ -84,7 +85,9 @@ int Main(const std::vector<std::string>& args) {
     failure = Injector::Parse(text);
     if (!failure.has_value()) return Refuse("--inject is OP:CLASS:EIO:N or OP:CLASS:ENOSPC:N+");
   }
-  Injector injector({failure, flags.own.at("--armed-by"), flags.own.at("--trace")});
+  std::uint64_t die_at = 0;
+  if (!absl::SimpleAtoi(flags.own.at("--die-at"), &die_at)) return Refuse("--die-at is no number");
+  Injector injector({failure, die_at, flags.own.at("--armed-by"), flags.own.at("--trace")});
   files = std::make_shared<FailingFiles>(files, injector);
   const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(files);
   machine.env = env.get();
