@@ -132,7 +132,7 @@ constexpr Row kRows[] = {
     {"shorten", "wal", "-G--"},
     {"size", "manifest", "-G--"},
     {"size", "options", "GR--"},
-    {"size", "sst", "-GG-"},
+    {"size", "sst", "-G--"},
     {"size", "wal", "-G--"},
     {"sync", "manifest", "RRE-"},
     {"sync", "options", "GG--"},

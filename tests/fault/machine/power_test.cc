@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <numeric>
@@ -60,9 +61,18 @@ class PowerLoss : public testing::Test {
     EXPECT_EQ(last->process().Wait(), 0);
     const auto run = history_.Copy();
     const Verdict verdict = Check(run, LoadRules());
+    const bool expected = verdict.broken.empty() == (durability == "fsync");
+    if (!expected) KeepHistory(run);
     std::cout << run.calls.size() << " calls on " << verdict.keys << " keys, "
               << verdict.too_hard.size() << " too hard to place" << std::endl;
     return verdict;
+  }
+
+  void KeepHistory(const Recording& run) const {
+    const std::string path = absl::StrCat(testing::TempDir(), "onced-fault-", seed_, ".history");
+    std::ofstream(path) << ToText(run);
+    std::cout << "Check it again:  ONCED_FAULT_HISTORY=" << path
+              << " build/bin/fault_checker_test --gtest_filter=*Kept*" << std::endl;
   }
 
   const std::uint64_t seed_ = RunSeed();
