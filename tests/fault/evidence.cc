@@ -82,6 +82,13 @@ Position EndOf(const Call& call, const std::vector<Life>& lives) {
   return kNever;
 }
 
+// It was sent and given up while there was no server.
+bool HadNoServer(const Call& call, const std::vector<Life>& lives) {
+  return std::none_of(lives.begin(), lives.end(), [&](const Life& life) {
+    return life.up < call.answered && call.sent < life.down;
+  });
+}
+
 }  // namespace
 
 std::int64_t TimeOf(const Call& call) {
@@ -100,7 +107,7 @@ std::vector<Event> EventsOf(const Recording& run) {
   const Clockwork clockwork(run);
   std::vector<Event> events;
   for (const Call& call : run.calls) {
-    if (Refused(call)) continue;
+    if (Refused(call) || (MayBeDone(call) && HadNoServer(call, run.lives))) continue;
     Event event{.call = &call, .end = EndOf(call, run.lives)};
     if (const std::int64_t time = TimeOf(call); time != 0) {
       event.when = {time, time};

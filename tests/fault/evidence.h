@@ -37,7 +37,7 @@ std::int64_t TimeOf(const Call& call);
 // `a` was executed before `b`, whatever happened in between.
 bool Before(const Call& a, const Call& b);
 
-// Of all calls that were not refused, in the order of sending.
+// Of all calls that may have been executed, in the order of sending.
 std::vector<Event> EventsOf(const Recording& run);
 
 // One text for each pair of answers between which the server's time went back.

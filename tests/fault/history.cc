@@ -234,12 +234,12 @@ void History::Answered(std::uint64_t id, Answer answer) {
 
 void History::ServerUp() {
   const std::lock_guard lock(mutex_);
-  run_.lives.push_back({.up = next_++});
+  if (run_.lives.empty() || run_.lives.back().down != kNever) run_.lives.push_back({.up = next_++});
 }
 
 void History::ServerDown() {
   const std::lock_guard lock(mutex_);
-  if (!run_.lives.empty()) run_.lives.back().down = next_++;
+  if (!run_.lives.empty() && run_.lives.back().down == kNever) run_.lives.back().down = next_++;
 }
 
 Recording History::Copy() const {

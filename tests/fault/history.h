@@ -94,8 +94,8 @@ struct Call {
   bool operator==(const Call&) const = default;
 };
 
-// The server was there from `up` to `down`. What it was asked before `down` and
-// had not done by then is never done. (A position by which it was surely dead.)
+// A server may have been there from `up` to `down`, and at no other time was there any.
+// What it had not done by `down` is never done.
 struct Life {
   Position up = 0;
   Position down = kNever;
@@ -119,7 +119,10 @@ class History {
   // Fills in `id` and `sent`; the id is returned.
   std::uint64_t Sent(Call call);
   void Answered(std::uint64_t id, Answer answer);
+  // From here on calls may reach a server: to be told before it starts. Told twice, the
+  // first one counts.
   void ServerUp();
+  // It is dead for sure.
   void ServerDown();
 
   // As far as it has come.

@@ -1,7 +1,10 @@
 #include "tests/fault/linearize.h"
 
 #include <algorithm>
+#include <map>
 #include <random>
+#include <set>
+#include <tuple>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -25,6 +28,14 @@ class Search {
     std::mt19937_64 random(20'230'607);  // Any: it changes nothing.
     for (std::size_t i = 0; i < events.size(); ++i) numbers_.push_back(random());
     done_.resize(events.size());
+    for (const Event& event : events) {
+      const Answer& answer = event.call->answer;
+      for (const std::string* text : {&answer.owner, &answer.previous_owner, &answer.result}) {
+        seen_.insert(*text);
+      }
+      if (Judged(*event.call)) seen_.insert(event.call->owner);  // Perhaps regained.
+    }
+    seen_.erase("");
     for (std::size_t i = 0; i < events.size(); ++i) index_of_call_[events[i].call->id] = i;
   }
 
@@ -66,8 +77,8 @@ class Search {
                      [&](std::size_t a, std::size_t b) { return Urgency(a) < Urgency(b); });
     return window;
   }
-  std::pair<bool, Position> Urgency(std::size_t i) const {
-    return {!Judged(*events_[i].call), events_[i].end};
+  std::tuple<bool, bool, Position> Urgency(std::size_t i) const {
+    return {IsUnseen(i), !Judged(*events_[i].call), events_[i].end};
   }
 
   // Whether those that are not done can be done from this state on. All before
@@ -79,16 +90,32 @@ class Search {
     if (steps_ > max_steps_) return false;
     if (!tried_.insert({number, known}).second) return false;
     Remember(known, window);
-    for (const std::size_t call : window.calls) {
+    // What was never answered may have had no effect. That is decided as late as can
+    // be, but before effects are tried: most had none, or none that was seen.
+    const std::size_t last_chance = window.first_to_end;
+    const auto unseen = std::find_if(window.calls.begin(), window.calls.end(),
+                                     [&](auto call) { return IsUnseen(call); });
+    if (Any({window.calls.begin(), unseen}, window, first, known, number)) return true;
+    if (MayBeDone(*events_[last_chance].call) && Do(last_chance, first, known, number)) return true;
+    return Any({unseen, window.calls.end()}, window, first, known, number);
+  }
+  // It wasn't answered, and no other answer tells of it.
+  bool IsUnseen(std::size_t index) const {
+    const Call& call = *events_[index].call;
+    return MayBeDone(call) && !seen_.contains(call.owner) && !seen_.contains(call.result);
+  }
+
+  // Whether one of the calls can be next.
+  bool Any(const std::vector<std::size_t>& calls, const Window& window, std::size_t first,
+           const Known& known, std::uint64_t number) {
+    for (const std::size_t call : calls) {
       if (!PredecessorIsDone(call)) continue;
       for (const Known& next : model_.Execute(known, call)) {
         const bool too_late = next.now > window.earliest && call != window.earliest_call;
         if (!too_late && Do(call, first, next, number)) return true;
       }
     }
-    // What was never answered may have had no effect. That is decided as late as can be.
-    const std::size_t last_chance = window.first_to_end;
-    return MayBeDone(*events_[last_chance].call) && Do(last_chance, first, known, number);
+    return false;
   }
 
   bool Do(std::size_t call, std::size_t first, const Known& next, std::uint64_t number) {
@@ -137,6 +164,8 @@ class Search {
   const std::uint64_t max_steps_;
   std::vector<std::uint64_t> numbers_;
   std::map<std::uint64_t, std::size_t> index_of_call_;
+
+  std::set<std::string> seen_;  // Owners and results that answers tell of.
 
   std::vector<bool> done_;
   std::vector<std::size_t> path_;

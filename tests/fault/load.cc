@@ -310,7 +310,7 @@ class Load::Client {
   }
 
   Target Connect() {
-    const Target target = load_.target();
+    const Target target = load_.AwaitTarget();
     if (client_ == nullptr || target.generation != connected_to_) {
       client_ = std::make_unique<client::Client>(client::Client::Connect(target.address));
       connected_to_ = target.generation;
@@ -334,11 +334,13 @@ Load::Load(const LoadOptions& options, History& history) : options_(options), hi
 
 Load::~Load() { Stop(); }
 
+void Load::ServerStarts() { history_.ServerUp(); }
+
 void Load::ServerUp(const std::string& address) {
   history_.ServerUp();
   {
     const std::lock_guard lock(mutex_);
-    target_ = {target_.generation + 1, address};
+    target_ = {.generation = target_.generation + 1, .address = address};
   }
   changed_.notify_all();
   if (!threads_.empty() || stopping_) return;
@@ -347,7 +349,11 @@ void Load::ServerUp(const std::string& address) {
   }
 }
 
-void Load::ServerDown() { history_.ServerDown(); }
+void Load::ServerDown() {
+  history_.ServerDown();
+  const std::lock_guard lock(mutex_);
+  target_.down = true;
+}
 
 bool Load::AwaitAnswers(std::uint64_t count) {
   const std::uint64_t enough = history_.answered() + count;
@@ -360,7 +366,10 @@ bool Load::AwaitAnswers(std::uint64_t count) {
 }
 
 void Load::Stop() {
-  stopping_ = true;
+  {
+    const std::lock_guard lock(mutex_);  // So that nobody is between looking and waiting.
+    stopping_ = true;
+  }
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
@@ -374,8 +383,9 @@ bool Load::ReadBack() {
                      [&](const auto& key) { return reader.ReadBack(key.first); });
 }
 
-Load::Target Load::target() const {
-  const std::lock_guard lock(mutex_);
+Load::Target Load::AwaitTarget() const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !target_.down || stopping_; });
   return target_;
 }
 

@@ -47,7 +47,9 @@ class Load {
   Load(const LoadOptions& options, History& history);
   ~Load();  // Stops.
 
-  // A server serves there, from now on; clients go to it.
+  // A server is about to start. If it isn't told, ServerUp() tells it.
+  void ServerStarts();
+  // It serves there; clients go to it.
   void ServerUp(const std::string& address);
   // The server is dead for sure: what it had not done is never done.
   void ServerDown();
@@ -68,10 +70,12 @@ class Load {
   // Where the server is: known to all clients.
   struct Target {
     std::uint64_t generation = 0;  // Grows with each server.
-    std::string address;           // Empty: none is known to be up.
+    std::string address;
+    bool down = false;  // For sure.
   };
 
-  Target target() const;
+  // Waits until none is known to be down, or Stop().
+  Target AwaitTarget() const;
   // Waits, not long, for another server than that.
   void AwaitOther(std::uint64_t generation) const;
   std::string DrawKey(std::mt19937_64& random);

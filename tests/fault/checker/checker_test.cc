@@ -353,6 +353,11 @@ std::vector<Case> BadCases() {
                                              .Restart()
                                              .Do(Inspect(), SeenAbsent(2))
                                              .Do(Inspect(), Seen(State::kPending, 4, 5, "a", 13))},
+      {"UnknownGrantWithoutAServer", Script()
+                                         .Stop()
+                                         .Do(Reserve("a"), Unknown())
+                                         .Start()
+                                         .Do(Inspect(), Seen(State::kPending, 4, 5, "a", 13))},
       {"ReadOfThePast",
        Granted().Do(Release("A"), Released()).Do(Inspect(), Seen(State::kPending, 3, 5, "a", 11)),
        "a released grant came back"},

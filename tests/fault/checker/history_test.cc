@@ -80,6 +80,8 @@ TEST(History, GivesPositionsInTheOrderOfEvents) {
   const std::uint64_t first = history.Sent({.key = "a/1"});
   const std::uint64_t second = history.Sent({.key = "a/2"});
   history.Answered(second, {.status = Status::kOk});
+  history.ServerUp();  // Twice: nothing new.
+  history.ServerDown();
   history.ServerDown();
   history.Answered(first, {.status = Status::kUnknown});
   const Recording run = history.Copy();

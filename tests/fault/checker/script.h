@@ -191,11 +191,15 @@ class Script {
     recording_.calls[id].answer = std::move(answer);
     return *this;
   }
-  Script& Restart() {
+  Script& Stop() {
     recording_.lives.back().down = next_++;
+    return *this;
+  }
+  Script& Start() {
     recording_.lives.push_back({.up = next_++});
     return *this;
   }
+  Script& Restart() { return Stop().Start(); }
   const Recording& recording() const { return recording_; }
 
  private:

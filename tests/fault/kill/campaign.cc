@@ -1,6 +1,5 @@
 #include "tests/fault/kill/campaign.h"
 
-#include <gmock/gmock.h>
 #include <signal.h>
 
 #include <cstdio>
@@ -81,13 +80,16 @@ void Campaign::KillInTheDrain() {
 }
 
 void Campaign::StartAndKill() {
+  load_.ServerStarts();
   Process early(server_.Command());
   Moment(Below(250'000));
   early.Signal(SIGKILL);
   EXPECT_EQ(early.Wait(), 128 + SIGKILL) << early.err().AllText();
+  load_.ServerDown();
 }
 
 void Campaign::Start() {
+  load_.ServerStarts();
   server_.Start();
   load_.ServerUp(server_.address());
 }
@@ -120,14 +122,14 @@ Verdict Campaign::Judge() {
               static_cast<unsigned long long>(verdict.longest),
               static_cast<unsigned long long>(verdict.hardest));
   for (const auto& [what, count] : said) std::printf(" %s %d", what.c_str(), count);
-  std::printf("\n");
+  std::printf("; %zu keys too hard to order\n", verdict.too_hard.size());
   return verdict;
 }
 
 void Campaign::Finish() {
   const Verdict verdict = Judge();
   EXPECT_TRUE(verdict.broken.empty()) << ToText(verdict);
-  EXPECT_THAT(verdict.too_hard, testing::IsEmpty());
+  EXPECT_LE(verdict.too_hard.size(), verdict.keys / 200) << "too hard to put into order";
   for (const Call& call : history_.Copy().calls) {
     // The load breaks no other rule, and asks for less than would be refused.
     if (!Refused(call)) continue;
