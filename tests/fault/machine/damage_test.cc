@@ -82,7 +82,7 @@ class Damage : public testing::Test {
   // and at the end several logs that are all needed.
   static void SetUpTestSuite() {
     for (int life = 0; life < 3; ++life) {
-      Started server(ServerArgs(integration::ServerBinary(), made_.Path("data"), Flags()));
+      Started server(ServerArgs(integration::ServerBinary(), store_, Flags()));
       ASSERT_TRUE(server.serving());
       Api api(ConnectTo(server.address()));
       Fill(api, life);
@@ -95,33 +95,36 @@ class Damage : public testing::Test {
   static void Fill(Api& api, int life) {
     const auto name = [&](const char* kind, int i) { return absl::StrCat(kind, life, "-", i); };
     for (int i = 0; i < kSmall; ++i) {
-      ASSERT_EQ(book_.Grant(api, name("small", i)), Book::kDone);
+      ASSERT_EQ(book_->Grant(api, name("small", i)), Book::kDone);
       if (i % 4 == 0) continue;
       if (i % 8 == 1) {
-        ASSERT_EQ(book_.Release(api, name("small", i)), Book::kDone);
+        ASSERT_EQ(book_->Release(api, name("small", i)), Book::kDone);
       } else {
-        ASSERT_EQ(book_.Commit(api, name("small", i), name("body", i)), Book::kDone);
+        ASSERT_EQ(book_->Commit(api, name("small", i), name("body", i)), Book::kDone);
       }
     }
     for (int i = 0; i < kBig; ++i) {
-      ASSERT_EQ(book_.Grant(api, name("big", i)), Book::kDone);
-      ASSERT_EQ(book_.Commit(api, name("big", i), std::string((1 << 20) - i, 'b')), Book::kDone);
+      ASSERT_EQ(book_->Grant(api, name("big", i)), Book::kDone);
+      ASSERT_EQ(book_->Commit(api, name("big", i), std::string((1 << 20) - i, 'b')), Book::kDone);
       for (int j = 0; j < kSmall / 4; ++j) {
-        ASSERT_EQ(book_.Grant(api, name("between", i * kSmall + j)), Book::kDone);
+        ASSERT_EQ(book_->Grant(api, name("between", i * kSmall + j)), Book::kDone);
       }
     }
-    // What comes last may lie beyond the watermark.
+    Settle(api, absl::StrCat("beyond", life));
+  }
+  // What comes last may lie beyond the watermark.
+  static void Settle(Api& api, const std::string& name) {
     Book beyond;
     const auto until = std::chrono::steady_clock::now() + kSettled;
     for (int i = 0; std::chrono::steady_clock::now() < until; ++i) {
-      ASSERT_EQ(beyond.Grant(api, name("beyond", i)), Book::kDone);
+      ASSERT_EQ(beyond.Grant(api, absl::StrCat(name, "-", i)), Book::kDone);
     }
   }
 
   // Names, in the order of their numbers.
   static std::vector<std::string> Files(const std::string& begin, const std::string& end) {
     std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(made_.Path("data"))) {
+    for (const auto& entry : fs::directory_iterator(store_)) {
       const std::string name = entry.path().filename();
       const bool fits = absl::StartsWith(name, begin) && absl::EndsWith(name, end);
       if (fits && entry.file_size() > 0) found.push_back(name);
@@ -132,7 +135,7 @@ class Damage : public testing::Test {
 
   // Places in a file: its ends, its middle, and some by chance.
   std::vector<std::size_t> PlacesIn(const std::string& file) {
-    const std::size_t size = fs::file_size(made_.Path("data/" + file));
+    const std::size_t size = fs::file_size(store_ + "/" + file);
     std::vector<std::size_t> places = {0, size / 2, size - 1};
     for (int i = RunCycles(3); i > 0; --i) places.push_back(random_() % size);
     return places;
@@ -141,7 +144,7 @@ class Damage : public testing::Test {
   // Where the entries of a log or MANIFEST end, as RocksDB frames them.
   static std::vector<std::size_t> EntryEnds(const std::string& file) {
     constexpr std::size_t kBlock = 32'768, kHeader = 7, kFull = 1, kLast = 4;
-    const std::string bytes = ReadAll(made_.Path("data/" + file));
+    const std::string bytes = ReadAll(store_ + "/" + file);
     std::vector<std::size_t> ends;
     std::size_t at = 0;
     while (at + kHeader <= bytes.size()) {
@@ -192,13 +195,14 @@ class Damage : public testing::Test {
               const std::function<void(const fs::path& dir)>& damage) {
     SCOPED_TRACE(what);
     const TempDir dir;
-    CopyDirectory(made_.Path("data"), dir.Path("data"));
+    CopyDirectory(store_, dir.Path("data"));
     damage(dir.Path("data"));
-    Started server(ServerArgs(integration::ServerBinary(), dir.Path("data"), Flags()));
+    Started server(ServerArgs(integration::ServerBinary(), dir.Path("data"),
+                              {"--memory-budget", "64MiB", "--restart-grace", "0s"}));
     std::cout << what << ": ";
     if (!server.serving()) return ExpectRefusal(server, dir.Path("data"), file);
     Api api(ConnectTo(server.address()));
-    const Book::Findings findings = book_.Check(api);
+    const Book::Findings findings = book_->Check(api);
     std::cout << "served";
     if (!findings.refused.empty()) std::cout << ", but " << findings.refused.size() << " keys";
     if (!findings.lost.empty()) std::cout << ", LOST " << findings.lost.size() << " records";
@@ -230,7 +234,11 @@ class Damage : public testing::Test {
   }
 
   static inline const TempDir made_;
-  static inline Book book_;
+  static inline const std::string several_logs_ = made_.Path("data");
+  static inline Book book_of_several_logs_;
+  // Of the test.
+  static inline std::string store_ = several_logs_;
+  static inline Book* book_ = &book_of_several_logs_;
   const std::uint64_t seed_ = [] {
     const std::uint64_t seed = RunSeed();
     std::cout << "ONCED_FAULT_SEED=" << seed << std::endl;
@@ -253,6 +261,27 @@ TEST_F(Damage, OfDataFiles) {
   SpoilEverywhere(files.back());
 }
 TEST_F(Damage, OfTheManifest) { SpoilEverywhere(Files("MANIFEST-", "").back()); }
+// Its last entries tell of the file that took the place of a log, which is gone.
+TEST_F(Damage, OfTheManifestsEndAfterARestart) {
+  Book book;
+  store_ = made_.Path("restarted");
+  book_ = &book;
+  for (const char* life : {"first", "second"}) {
+    Started server(ServerArgs(integration::ServerBinary(), store_, SmallStore()));
+    ASSERT_TRUE(server.serving());
+    Api api(ConnectTo(server.address()));
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_EQ(book.Grant(api, absl::StrCat(life, i)), Book::kDone);
+      ASSERT_EQ(book.Commit(api, absl::StrCat(life, i), life), Book::kDone);
+    }
+    Settle(api, absl::StrCat("beyond ", life));
+    server.process().Signal(SIGKILL);
+    server.process().Wait();
+  }
+  CutAtEntries(Files("MANIFEST-", "").back());
+  store_ = several_logs_;
+  book_ = &book_of_several_logs_;
+}
 TEST_F(Damage, OfCurrent) { SpoilEverywhere("CURRENT"); }
 TEST_F(Damage, OfTheWatermark) { SpoilEverywhere("WATERMARK"); }
 TEST_F(Damage, OfOptions) { SpoilEverywhere(Files("OPTIONS-", "").back()); }

@@ -32,6 +32,7 @@ using integration::ConnectTo;
 using integration::TempDir;
 
 constexpr std::size_t kBodyBytes = 1 << 20;
+constexpr int kFewCommits = 2;
 constexpr int kBigCommits = 18;  // More than a write buffer of SmallStore() holds.
 // A server that has to end, for whatever reason.
 constexpr std::chrono::seconds kPromptly{10};
@@ -248,7 +249,7 @@ class Life {
 
   End Serve(Phase phase, Started& server) {
     if (phase == Phase::kOperation) Arm();
-    const bool went_on = Work(server);
+    const bool went_on = Work(server, phase == Phase::kOperation ? kBigCommits : kFewCommits);
     seen_at_[Phase::kOperation] = Traced();
     if (!went_on) {
       EXPECT_EQ(server.process().Wait(kPromptly), 1) << server.process().err().AllText();
@@ -263,10 +264,10 @@ class Life {
   }
 
   // False once something has failed: then nothing is acknowledged any more.
-  bool Work(const Started& server) {
+  bool Work(const Started& server, int commits) {
     Api api(ConnectTo(server.address()));
     std::mt19937_64 random(2);
-    for (int i = 0; i < kBigCommits; ++i) {
+    for (int i = 0; i < commits; ++i) {
       const std::string key = "big-" + std::to_string(i);
       std::string outcome = book_.Grant(api, key);
       if (outcome == Book::kDone) outcome = book_.Commit(api, key, BigBody(random));
@@ -319,7 +320,7 @@ void Errors::FailEach(Phase phase) {
   std::mt19937_64 random(seed);
   const bool is_new = phase == Phase::kMake;
   Life healthy = is_new ? Life() : Life(made_.Path("data"), book_);
-  ASSERT_EQ(healthy.Run(is_new ? Phase::kMake : Phase::kStop, {}), End::kGoesOn);
+  ASSERT_EQ(healthy.Run(phase, {}), End::kGoesOn);
   const std::map<std::string, int> seen = healthy.SeenAt(phase);
   ASSERT_THAT(seen, testing::Not(testing::IsEmpty()));
   const int more = RunCycles(0);

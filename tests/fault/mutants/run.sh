@@ -140,8 +140,7 @@ mutant() {
 
 mkdir -p "$copy"
 copy_tree
-# Nothing of it is debugged: the fastest to build.
-cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 >/dev/null
+cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug >/dev/null
 pass=list
 mutants
 [ "${#healthy[@]}" -gt 0 ] || { echo "no such mutant: $*" >&2; exit 2; }
