@@ -31,7 +31,7 @@ using integration::Api;
 using integration::ConnectTo;
 using integration::TempDir;
 
-constexpr int kSmall = 100;
+constexpr int kSmall = 40;
 constexpr int kBig = 6;  // Each fills a shard's write buffer, so that another log begins.
 // Longer than the watermark's lag.
 constexpr std::chrono::milliseconds kSettled{500};
@@ -137,7 +137,7 @@ class Damage : public testing::Test {
   std::vector<std::size_t> PlacesIn(const std::string& file) {
     const std::size_t size = fs::file_size(store_ + "/" + file);
     std::vector<std::size_t> places = {0, size / 2, size - 1};
-    for (int i = RunCycles(3); i > 0; --i) places.push_back(random_() % size);
+    for (int i = RunCycles(1); i > 0; --i) places.push_back(random_() % size);
     return places;
   }
 
