@@ -293,6 +293,8 @@ std::string Digest(int status_code, const std::vector<std::pair<std::string, std
                       absl::Hex(Fnv1a(all)));
 }
 
+std::string NameOf(Said said) { return kSaids.at(static_cast<std::size_t>(said)); }
+
 std::string Describe(const Call& call) {
   std::string text = absl::StrCat("[", call.sent, ", ",
                                   call.answered == kNever ? "..." : absl::StrCat(call.answered),

@@ -152,6 +152,9 @@ Recording FromText(const std::string& text);
 std::string Digest(int status_code, const std::vector<std::pair<std::string, std::string>>& headers,
                    const std::string& body);
 
+// As it stands in the text.
+std::string NameOf(Said said);
+
 // One call in one line, for people.
 std::string Describe(const Call& call);
 

@@ -115,7 +115,7 @@ Verdict Campaign::Judge() {
   Verdict verdict = Check(run, LoadRules());
   std::map<std::string, int> said;
   for (const Call& call : run.calls) {
-    ++said[call.answer.status == Status::kOk ? "judged" : call.answer.reason];
+    ++said[Judged(call) ? NameOf(call.answer.said) : call.answer.reason];
   }
   std::printf("%zu calls on %llu keys, at most %llu on one, ordered in at most %llu steps;",
               run.calls.size(), static_cast<unsigned long long>(verdict.keys),
