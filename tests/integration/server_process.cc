@@ -22,10 +22,10 @@ std::string JsonText(const std::string& line, const std::string& name) {
 ServerProcess::ServerProcess(Options options) : options_(std::move(options)) { Start(); }
 
 Process::Command ServerProcess::Command() const {
-  Process::Command command{
-      .argv = {ServerBinary(), "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0",
-               "--admin-listen", "127.0.0.1:0", "--data-dir", data_dir()},
-      .env = {"ONCED_DRAIN_WINDOW=0s"}};
+  Process::Command command{.argv = {options_.binary.empty() ? ServerBinary() : options_.binary,
+                                    "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0",
+                                    "--admin-listen", "127.0.0.1:0", "--data-dir", data_dir()},
+                           .env = {"ONCED_DRAIN_WINDOW=0s"}};
   command.env.insert(command.env.end(), options_.env.begin(), options_.env.end());
   if (!options_.config.empty()) {
     command.argv.insert(command.argv.end(),
@@ -64,12 +64,7 @@ void ServerProcess::Restart() {
   Start();
 }
 
-std::shared_ptr<grpc::Channel> ServerProcess::Connect() const { return ConnectTo(address_); }
-std::shared_ptr<grpc::Channel> ServerProcess::ConnectToAdmin() const {
-  return ConnectTo(admin_address_);
-}
-
-std::shared_ptr<grpc::Channel> ServerProcess::ConnectTo(const std::string& address) {
+std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
   // A channel without calls looks at its socket only that often, and not before
   // does it let go of a server that says goodbye. Read when gRPC is first used.
   static const int ignored = setenv("GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS", "100", 1);

@@ -18,6 +18,9 @@ namespace onced::integration {
 std::string ServerBinary();
 std::string ClientBinary();
 
+// A connection of its own to a server at "HOST:PORT".
+std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address);
+
 // Operation: runs the server on free ports and in a folder of its own; ready
 //            when the constructor returns, or it throws what the server said.
 // Threads:   the functions that start and stop, on one; the others on any.
@@ -29,6 +32,7 @@ class ServerProcess {
     std::string config;              // YAML. Empty: no file.
     std::vector<std::string> env;
     std::string data_dir;  // Empty: one of its own.
+    std::string binary;    // Empty: the server as it is shipped.
   };
 
   ServerProcess() : ServerProcess(Options{}) {}
@@ -53,8 +57,8 @@ class ServerProcess {
   const std::string& admin_address() const { return admin_address_; }
 
   // Each call makes a connection of its own.
-  std::shared_ptr<grpc::Channel> Connect() const;
-  std::shared_ptr<grpc::Channel> ConnectToAdmin() const;
+  std::shared_ptr<grpc::Channel> Connect() const { return ConnectTo(address_); }
+  std::shared_ptr<grpc::Channel> ConnectToAdmin() const { return ConnectTo(admin_address_); }
   HttpReply Get(const std::string& path) const { return HttpGet(http_address_, path); }
   Metrics GetMetrics() const;
   // Waits until that many calls are parked.
@@ -63,8 +67,6 @@ class ServerProcess {
   std::string Log() const;
 
  private:
-  static std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address);
-
   Options options_;
   const TempDir dir_;
   std::unique_ptr<Process> process_;

@@ -107,9 +107,12 @@ class Opener {
   // evidence: RocksDB would take a shorter log for the whole one, and go on.
   absl::Status CheckNothingIsMissing() {
     const auto mark = Watermark::Read(*db_options_.env, options_.data_dir);
-    if (absl::IsFailedPrecondition(mark.status())) return Here(mark.status());
-    if (!mark.ok()) return Damaged(mark.status().message());
-    mark_ = *mark;
+    if (mark.ok()) mark_ = *mark;
+    // Of a store that is only half made it may be half made as well.
+    else if (absl::IsDataLoss(mark.status()))
+      mark_damage_ = mark.status();
+    else
+      return Here(mark.status());
     if (!HoldsDatabase(options_.data_dir)) return absl::OkStatus();
     rocksdb::FileLock* lock = nullptr;  // Or we'd look while another process writes.
     const std::string lock_path = absl::StrCat(options_.data_dir, "/LOCK");
@@ -153,6 +156,7 @@ class Opener {
     }
     if (!sight.files.ok()) return Damaged(sight.files.message());
     if (!sight.identity.has_value()) return absl::OkStatus();  // Half made.
+    if (!mark_damage_.ok()) return Damaged(mark_damage_.message());
     if (!mark_.has_value()) return Damaged("the file WATERMARK is missing");
     if (mark_->store != WatermarkStoreId(*sight.identity)) {
       return Damaged("the file WATERMARK belongs to another store");
@@ -343,6 +347,7 @@ class Opener {
   rocksdb::DBOptions db_options_;
   std::vector<std::string> names_;  // Of the column families that are there.
   std::optional<WatermarkValue> mark_;
+  absl::Status mark_damage_;  // Why there is none, though there is the file.
   std::unique_ptr<RocksDatabase> database_;
   std::map<std::string, Family> families_;  // Not yet moved to `database_`. Gone before it.
 };

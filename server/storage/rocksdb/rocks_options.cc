@@ -73,7 +73,6 @@ rocksdb::DBOptions MakeDbOptions(const MemoryPlan& plan, std::shared_ptr<rocksdb
   options.max_manifest_file_size = kManifestBytesMax;
   // Leaves descriptors for connections where the usual limit is 1,024.
   options.max_open_files = kOpenFilesMax;
-  options.skip_stats_update_on_db_open = true;  // Reads every file's properties otherwise.
   options.avoid_unnecessary_blocking_io = true;
   options.info_log = std::make_shared<NoLog>();
   options.stats_dump_period_sec = 0;
