@@ -211,7 +211,7 @@ TEST_F(Damage, OfOneBitOfTheLogIsRefused) {
   for (std::size_t at = 3; at < size; at += size / 25) {
     ExpectRefused(
         absl::StrCat("bit flipped at ", at),
-        [&](const std::string& dir) { Flip(Find(dir, "", ".log"), at); }, "damaged");
+        [&](const std::string& dir) { Flip(Find(dir, "", ".log"), at); }, ".log: dropping ");
   }
 }
 

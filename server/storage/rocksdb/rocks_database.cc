@@ -1,13 +1,18 @@
 #include "server/storage/rocksdb/rocks_database.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdarg>
+#include <cstdio>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "rocksdb/cache.h"
+#include "rocksdb/env.h"
 #include "rocksdb/write_batch.h"
 #include "server/base/believed_clock.h"
 #include "server/storage/rocksdb/data_directory.h"
@@ -28,6 +33,24 @@ bool IsEmpty(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family) {
   at->SeekToFirst();
   return !at->Valid() && at->status().ok();
 }
+
+// Keeps what RocksDB says of the part of a log that it can't read: its status
+// does not say which log that is.
+class DropListener final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char* format, va_list arguments) override {
+    std::array<char, 1'024> line{};
+    // Ignored: a longer line is cut.
+    (void)std::vsnprintf(line.data(), line.size(), format, arguments);
+    if (dropped_.empty() && absl::StrContains(line.data(), ": dropping ")) dropped_ = line.data();
+  }
+  // Empty: nothing.
+  const std::string& dropped() const { return dropped_; }
+
+ private:
+  std::string dropped_;  // RocksDB opens on one thread.
+};
 
 // Opens one directory, step by step. Used once.
 class Opener {
@@ -167,8 +190,15 @@ class Opener {
   absl::StatusOr<Sight> Look() {
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
     rocksdb::DB* opened = nullptr;
-    const rocksdb::Status status = rocksdb::DB::OpenForReadOnly(db_options_, options_.data_dir,
-                                                                Descriptors(), &handles, &opened);
+    const auto drops = std::make_shared<DropListener>();  // RocksDB's types ask for it.
+    rocksdb::DBOptions options = db_options_;
+    options.info_log = drops;
+    const rocksdb::Status status =
+        rocksdb::DB::OpenForReadOnly(options, options_.data_dir, Descriptors(), &handles, &opened);
+    if (!status.ok() && !drops->dropped().empty()) {
+      const absl::Status damage = FromRocksOpen(options_.data_dir, status);
+      return absl::Status(damage.code(), absl::StrCat(damage.message(), ": ", drops->dropped()));
+    }
     if (!status.ok()) return FromRocksOpen(options_.data_dir, status);
     const std::unique_ptr<rocksdb::DB> db(opened);
     const std::vector<Family> freed(handles.begin(), handles.end());

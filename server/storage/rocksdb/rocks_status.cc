@@ -29,6 +29,12 @@ absl::Status FromRocksOpen(absl::string_view directory, const rocksdb::Status& s
     return absl::FailedPreconditionError(
         absl::StrCat(where, ": in use by another process: stop that, or name another directory"));
   }
+  // A file that another one names.
+  const bool missing =
+      status.IsPathNotFound() || absl::StrContains(message, "No such file or directory");
+  if (missing) {
+    return absl::DataLossError(absl::StrCat(where, ": damaged: a file is missing: ", message));
+  }
   if (status.IsCorruption()) return FromRocks(absl::StrCat(where, ": damaged"), status);
   return FromRocks(absl::StrCat(where, ": can't be opened"), status);
 }
