@@ -33,6 +33,11 @@ int ExitCodeOf(const absl::Status& status) {
   }
 }
 
+// A full disk shows at the flush.
+int Print(const std::string& text) {
+  return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? kExitFailed : 0;
+}
+
 int Fail(const absl::Status& status, int exit_code) {
   std::fprintf(stderr, "onced restore: %s\n", std::string(status.message()).c_str());
   return exit_code;
@@ -43,8 +48,7 @@ int Fail(const absl::Status& status, int exit_code) {
 int RunRestore(const std::vector<std::string>& args, const Machine& machine) {
   const auto command = ParseRestore(args);
   if (!command.ok()) return Fail(command.status(), kExitUsage);
-  if (std::holds_alternative<ShowHelp>(*command))
-    return std::fputs(RestoreHelpText().c_str(), stdout) < 0;
+  if (std::holds_alternative<ShowHelp>(*command)) return Print(RestoreHelpText());
   const auto& wanted = std::get<RestoreCommand>(*command);
   SystemRandom random;
   const SystemTimeSource system_time;
@@ -63,7 +67,7 @@ int RunRestore(const std::vector<std::string>& args, const Machine& machine) {
       "\nepoch:       ", absl::Hex(restored->old_epoch.value, absl::kZeroPad8), " -> ",
       absl::Hex(restored->new_epoch.value, absl::kZeroPad8), "\nkeys:        ", restored->keys,
       " (estimate)\nfence_floor: ", restored->fence_floor.value, "\n");
-  return std::fputs(told.c_str(), stdout) < 0;
+  return Print(told);
 }
 
 }  // namespace onced

@@ -87,7 +87,8 @@ LogLevel LevelOf(Config::LogLevel level) {
   __builtin_unreachable();
 }
 
-absl::StatusOr<std::unique_ptr<RocksStore>> OpenStore(const Config& config, absl::Time wall_now,
+absl::StatusOr<std::unique_ptr<RocksStore>> OpenStore(const Config& config,
+                                                      const TimeSource& time_source,
                                                       rocksdb::Env* env) {
   SystemRandom random;
   return RocksStore::Open(
@@ -100,7 +101,7 @@ absl::StatusOr<std::unique_ptr<RocksStore>> OpenStore(const Config& config, absl
        .restart_grace = config.restart_grace,
        .disk_floor_bytes = config.disk_floor_bytes,
        .reclaim_grace = config.reclaim_grace,
-       .wall_now = wall_now,
+       .time_source = &time_source,
        .max_downtime = config.accept_clock ? absl::InfiniteDuration() : config.max_downtime,
        .random = random,
        .env = env});
@@ -188,7 +189,7 @@ int Serve(const Config& config, const Machine& machine) {
 
   std::atomic<bool> serving{false};
   std::atomic<bool> store_failed{false};
-  auto disk = OpenStore(config, time_source.Read().wall, machine.env);
+  auto disk = OpenStore(config, time_source, machine.env);
   if (!disk.ok()) return Fail(disk.status());
   const std::unique_ptr<Store> wrapped = machine.wrap_store ? machine.wrap_store(**disk) : nullptr;
   BelievedClock clock(time_source, {.tolerance = config.clock_tolerance,
@@ -260,12 +261,15 @@ int Serve(const Config& config, const Machine& machine) {
   alarm(static_cast<unsigned>(absl::ToInt64Seconds(bound)) + kWatchdogSeconds);
   serving = false;
   (*server)->StopServing();
-  admin.Stop();
+  admin.RequestStop();
   shards.StartDraining();
   if (!store_failed) WaitForSecondSignal(stop_signals, config.drain_window);
   service.AwaitIdle(config.shutdown_grace);
   (*server)->Shutdown();
-  if (*admin_server != nullptr) (*admin_server)->Shutdown();
+  if (!store_failed) {
+    admin.Stop();
+    if (*admin_server != nullptr) (*admin_server)->Shutdown();
+  }
   log.Info("stopped", {{"store_failed", store_failed.load()}});
   // Nothing of a failed store is touched again, not even to close it.
   if (store_failed) std::_Exit(kExitFailed);

@@ -67,7 +67,8 @@ const std::vector<Flag>& GlobalFlags();
 
 // Flags that several commands share.
 Flag AdminServerFlag();
-// Of --admin-server, else ONCECTL_ADMIN_SERVER, else the default.
+// Of --admin-server, else ONCECTL_ADMIN_SERVER, else the default. Notes a problem
+// if --server was given.
 std::string AdminServerOf(Context& context);
 std::vector<Flag> KeyFlags();
 std::vector<Flag> TokenFlags();

@@ -69,6 +69,10 @@ std::string AdminServerOf(Context& context) {
   if (args.Has("admin-server") && args.Text("admin-server").empty()) {
     args.AddProblem("--admin-server is empty");
   }
+  // Of the environment it is for other commands; given here, it was meant for this one.
+  if (args.Has("server")) {
+    args.AddProblem("--server isn't where the admin service is: use --admin-server");
+  }
   std::string server =
       args.Has("admin-server") ? args.Text("admin-server") : context.Env("ONCECTL_ADMIN_SERVER");
   return server.empty() ? kDefaultAdminServer : server;

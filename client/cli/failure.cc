@@ -66,7 +66,7 @@ absl::Status AnswerError(absl::string_view message) {
   return OwnError(absl::StatusCode::kUnknown, "BAD_ANSWER", message);
 }
 
-std::string ErrorText(const absl::Status& error) {
+std::string ErrorText(const absl::Status& error, bool of_key) {
   const client::ErrorDetails details = client::DetailsOf(error);
   Lines lines;
   for (const auto& [name, value] : details.metadata) lines.Add(Printable(name), Printable(value));
@@ -78,9 +78,9 @@ std::string ErrorText(const absl::Status& error) {
   }
   std::string text = absl::StrCat(Headline(details), "\n", lines.Text(/*indent=*/2));
   if (MayHaveHappened(details)) {
-    absl::StrAppend(&text,
-                    "The call may have been executed all the same. Sending it again with the same "
-                    "--request-id or token is safe.\n");
+    absl::StrAppend(
+        &text, "The call may have been executed all the same.",
+        of_key ? " Sending it again with the same --request-id or token is safe.\n" : "\n");
   }
   return text;
 }

@@ -16,7 +16,8 @@ absl::Status OutputError(absl::string_view message);
 absl::Status AnswerError(absl::string_view message);
 
 // For people: a line, and one indented below for each detail.
-std::string ErrorText(const absl::Status& error);
+// `of_key`: of a call on a key, which can be sent again with its request_id or token.
+std::string ErrorText(const absl::Status& error, bool of_key = true);
 // For scripts, in one line:
 //   {"error":{"code":"ABORTED","reason":"SUPERSEDED","domain":"onced",
 //    "message":"...","metadata":{"state":"..."},

@@ -1,5 +1,6 @@
 #include "client/cli/run.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -108,10 +109,17 @@ absl::Status Deliver(const Answer& answer, const Args& args, const Surroundings&
   return Write(around.out, *line, kStandardOutput);
 }
 
-ExitCode Fail(const absl::Status& error, bool json, const Surroundings& around) {
+// Those for operators name no key.
+bool IsOfKey(const Args& args) {
+  const Command* command = FindCommand(args.words());
+  return command == nullptr || std::any_of(command->flags.begin(), command->flags.end(),
+                                           [](const Flag& flag) { return flag.name == "key"; });
+}
+
+ExitCode Fail(const absl::Status& error, const Args& args, bool json, const Surroundings& around) {
   const bool told = json && Write(around.out, ErrorJson(error), kStandardOutput).ok();
   // Ignored: with the last stream gone, the exit code is all that is left.
-  if (!told) (void)Write(around.err, ErrorText(error), "");
+  if (!told) (void)Write(around.err, ErrorText(error, IsOfKey(args)), "");
   return ExitCodeOf(error.code());
 }
 
@@ -134,16 +142,16 @@ int Run(const std::vector<std::string>& args, const Surroundings& around) {
   const bool json = parsed.Has("json");
   if (AsksAboutItself(parsed)) {
     const absl::StatusOr<std::string> text = AboutItself(parsed);
-    if (!text.ok()) return Fail(text.status(), json, around);
+    if (!text.ok()) return Fail(text.status(), parsed, json, around);
     const absl::Status written = Write(around.out, *text, kStandardOutput);
-    return written.ok() ? kExitOk : Fail(written, /*json=*/false, around);
+    return written.ok() ? kExitOk : Fail(written, parsed, /*json=*/false, around);
   }
   const absl::StatusOr<Answer> answer = Execute(parsed, around);
-  if (!answer.ok()) return Fail(answer.status(), json, around);
+  if (!answer.ok()) return Fail(answer.status(), parsed, json, around);
   for (const std::string& note : answer->notes) around.err << "oncectl: note: " << note << "\n";
   if (const absl::Status delivered = Deliver(*answer, parsed, around); !delivered.ok()) {
     return Fail(OutputError(absl::StrCat(delivered.message(), "; the call itself was executed")),
-                json, around);
+                parsed, json, around);
   }
   return answer->exit_code;
 }

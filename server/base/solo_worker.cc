@@ -20,10 +20,15 @@ SoloWorker::Taken SoloWorker::TryRun(Job job) {
   return Taken::kYes;
 }
 
-void SoloWorker::Stop() {
+void SoloWorker::RequestStop() {
   MutexLock lock(mutex_);
   stopping_ = true;
   changed_.NotifyAll();
+}
+
+void SoloWorker::Stop() {
+  RequestStop();
+  MutexLock lock(mutex_);
   while (job_) changed_.Wait(mutex_);
 }
 

@@ -11,7 +11,7 @@ namespace onced {
 
 // Operation: runs one job at a time. Its mailbox has room for that job alone:
 //            while it runs, others are refused.
-// Threads:   TryRun() and Stop() from any, but not from a job.
+// Threads:   all from any, but Stop() not from a job.
 // Promise:   every accepted job runs to its end exactly once, also when
 //            stopping.
 class SoloWorker {
@@ -23,7 +23,9 @@ class SoloWorker {
   ~SoloWorker();  // Stops.
 
   Taken TryRun(Job job) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes no job any more, and returns once none runs.
+  // Takes no job any more. Does not wait for the one that runs.
+  void RequestStop() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same, and returns once none runs.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

@@ -217,6 +217,9 @@ void CheckWhole(const Config& config, ConfigErrors& errors) {
   if (LiesIn(config.backup_dir, config.data_dir)) {
     errors.Add("backup_dir", "", config.backup_dir,
                "must not be data_dir or lie in it: it is there for the day when that is lost");
+  } else if (LiesIn(config.data_dir, config.backup_dir)) {
+    errors.Add("data_dir", "", config.data_dir,
+               "must not lie in backup_dir: a backup removes what it doesn't know there");
   }
   if (config.unlisted_policy.has_value()) {
     CheckOutlivesGrace("default_policy", *config.unlisted_policy, config, errors);

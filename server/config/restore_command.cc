@@ -4,15 +4,14 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/config/errors.h"
 #include "server/config/values.h"
+#include "server/ledger/policy.h"
 
 namespace onced {
 namespace {
-
-// Where fences would have too little room left to grow.
-constexpr std::uint64_t kFenceFloorMax = std::numeric_limits<std::int64_t>::max() / 2;
 
 struct RestoreFlag {
   const char* name;
@@ -45,7 +44,7 @@ constexpr RestoreFlag kFlags[] = {
      "Fences from now on are larger than this and than the wall clock in\n"
      "      microseconds. For a machine whose clock was ahead when it was lost.",
      [](absl::string_view text, RestoreCommand& c) {
-       return Store(ParseWhole(text, 0, kFenceFloorMax), c.fence_floor);
+       return Store(ParseWhole(text, 0, limits::kFenceFloorMax), c.fence_floor);
      }},
 };
 
@@ -73,7 +72,9 @@ absl::StatusOr<std::variant<RestoreCommand, ShowHelp>> ParseRestore(
       continue;
     }
     if (!given.insert(name).second) errors.Add(name, "", "is given twice");
-    if (equals == std::string::npos && i + 1 == args.size()) {
+    // A flag is not another one's value; one that looks like it is given with "=".
+    if (equals == std::string::npos &&
+        (i + 1 == args.size() || absl::StartsWith(args[i + 1], "--"))) {
       errors.Add(name, "", "has no value");
       continue;
     }

@@ -19,6 +19,9 @@ constexpr absl::Duration kGraceMax = absl::Hours(1);
 constexpr absl::Duration kDowntimeMax = absl::Hours(24 * 3650);
 // More than the second by which the clock mark runs ahead of the clock.
 constexpr absl::Duration kReclaimGraceMin = absl::Seconds(2);
+// Slower, and a backup of any size would take days: of use to nobody, and never
+// meant by who writes "64".
+constexpr std::uint64_t kBackupRateMin = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSweepRateMin = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMemoryMin = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMemoryMax = std::uint64_t{1024} << 30;
@@ -34,6 +37,14 @@ absl::Status Store(absl::StatusOr<From> parsed, To& to) {
   if (!parsed.ok()) return parsed.status();
   to = static_cast<To>(*std::move(parsed));
   return absl::OkStatus();
+}
+
+// 0, for no limit, or a rate.
+absl::StatusOr<std::uint64_t> ParseBackupRate(absl::string_view text) {
+  if (ParseBytes(text, 0, 0).ok()) return 0;
+  absl::StatusOr<std::uint64_t> rate = ParseBytes(text, kBackupRateMin, kMemoryMax);
+  if (rate.ok()) return rate;
+  return absl::InvalidArgumentError(absl::StrCat(rate.status().message(), ", or 0 for no limit"));
 }
 
 constexpr Setting kSettings[] = {
@@ -131,9 +142,9 @@ constexpr Setting kSettings[] = {
        return Store(ParseWhole(text, 0, kBackupsMax), c.backup_keep);
      }},
     {"backup_rate", "BYTES", "64MiB",
-     "What a backup may read and write in a second, 0 to 1024GiB. 0: no limit.",
+     "What a backup may read and write in a second, 1MiB to 1024GiB. 0: no limit.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseBytes(text, 0, kMemoryMax), c.backup_rate_bytes);
+       return Store(ParseBackupRate(text), c.backup_rate_bytes);
      }},
     {"memory_budget", "BYTES", "512MiB",
      "Memory for the store's caches and buffers, 64MiB to 1024GiB.",

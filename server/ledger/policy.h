@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -32,6 +33,8 @@ inline constexpr absl::Duration kLeaseMax = absl::Hours(24);
 inline constexpr absl::Duration kRetentionMin = absl::Seconds(1);
 inline constexpr absl::Duration kRetentionMax = absl::Hours(24 * 400);
 inline constexpr absl::Duration kWaitMax = absl::Seconds(60);
+// Of a restore: above a larger one, fences would have too little room to grow.
+inline constexpr std::int64_t kFenceFloorMax = std::numeric_limits<std::int64_t>::max() / 2;
 }  // namespace limits
 
 // What becomes of a reservation whose lease ran out. Stored: never renumber.

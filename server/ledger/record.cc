@@ -1,24 +1,28 @@
 #include "server/ledger/record.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <utility>
 
 namespace onced {
 namespace {
 
-// Makes one of the two that have the least time between them.
-void MergeClosest(Outages& outages) {
-  const auto between = [&](std::size_t i) {
-    return outages[i + 1].down_since - outages[i].serving_since;
+// How much later a lease may end by it.
+absl::Duration LengthOf(const Outage& outage) { return outage.grace_until - outage.down_since; }
+
+// Whether nothing that ran out in it can still be known.
+bool IsPast(const Outage& outage, absl::Time now) {
+  return outage.grace_until + limits::kRetentionMax <= now;
+}
+
+// Not the last one, whose grace has just begun, nor, if there are others, one whose
+// grace that cut short.
+void ForgetShortest(Outages& outages) {
+  const auto worth = [&](const Outage& outage) {
+    return std::pair(outage.grace_until > outages.back().down_since, LengthOf(outage));
   };
-  std::size_t closest = 0;
-  for (std::size_t i = 1; i + 1 < outages.size(); ++i) {
-    if (between(i) < between(closest)) closest = i;
-  }
-  Outage& later = outages[closest + 1];
-  later.down_since = outages[closest].down_since;
-  later.grace_until = std::max(later.grace_until, outages[closest].grace_until);
-  outages.erase(outages.begin() + static_cast<std::ptrdiff_t>(closest));
+  outages.erase(
+      std::min_element(outages.begin(), outages.end() - 1,
+                       [&](const Outage& a, const Outage& b) { return worth(a) < worth(b); }));
 }
 
 }  // namespace
@@ -30,9 +34,17 @@ bool SameResult(const Result& a, const Result& b) {
 
 Outages EndOutage(Outages earlier, absl::Time last_used, absl::Time now,
                   absl::Duration restart_grace) {
-  earlier.push_back(
-      {.down_since = last_used, .serving_since = now, .grace_until = now + restart_grace});
-  while (earlier.size() > kOutagesMax) MergeClosest(earlier);
+  std::erase_if(earlier, [&](const Outage& outage) { return IsPast(outage, now); });
+  Outage outage{.down_since = last_used, .serving_since = now, .grace_until = now + restart_grace};
+  // It was up so briefly that nothing can have lapsed in between: they are one, as
+  // in a crash loop.
+  while (!earlier.empty() && last_used <= earlier.back().serving_since &&
+         earlier.back().grace_until > last_used) {
+    outage.down_since = std::min(outage.down_since, earlier.back().down_since);
+    earlier.pop_back();
+  }
+  earlier.push_back(outage);
+  if (earlier.size() > kOutagesMax) ForgetShortest(earlier);
   return earlier;
 }
 

@@ -123,12 +123,12 @@ struct Outage {
   bool operator==(const Outage&) const = default;
 };
 
-// All of them, the oldest first: what lapsed in an earlier one has its grace from
-// that, whatever came after.
+// Those that may still matter, the oldest first: what lapsed in an earlier one has
+// its grace from that, whatever came after.
 using Outages = std::vector<Outage>;
-// One more becomes one with its neighbour, at the shortest stretch of service
-// between two: leases that ran out in that stretch have the grace as well.
-inline constexpr std::size_t kOutagesMax = 64;
+// Of more, the shortest is forgotten: what ran out in it has then lapsed sooner, by
+// its length at most. No lease that has ended ever comes back by that.
+inline constexpr std::size_t kOutagesMax = 256;
 
 // With the outage that ends at `now`. `last_used` is a time that the server is
 // sure to have seen before it went down.

@@ -7,6 +7,8 @@
 
 namespace onced {
 
+AdminService::~AdminService() { Stop(); }
+
 grpc::ServerUnaryReactor* AdminService::Backup(grpc::CallbackServerContext* context,
                                                const admin_v1::BackupRequest* /*request*/,
                                                admin_v1::BackupResponse* response) {
@@ -62,8 +64,13 @@ grpc::ServerUnaryReactor* AdminService::AcceptClock(grpc::CallbackServerContext*
   return reactor;
 }
 
-void AdminService::Stop() {
+void AdminService::RequestStop() {
+  worker_.RequestStop();
   if (options_.stop_backup) options_.stop_backup();
+}
+
+void AdminService::Stop() {
+  RequestStop();
   worker_.Stop();
 }
 

@@ -19,9 +19,10 @@ namespace admin_v1 = idempotency::admin::v1;
 // Operation: a backup runs on a thread of its own, one at a time. A call that
 //            was cancelled leaves it to go on: who asks again is told that it
 //            runs, and the log and the metrics say how it ended.
-// Threads:   gRPC's, which are never blocked; Stop() from any other.
-// Lifetime:  what is passed in outlives it. Stop() comes before the end of the
-//            gRPC server that it is in.
+// Threads:   gRPC's, which are never blocked; RequestStop() and Stop() from any
+//            other.
+// Lifetime:  what is passed in outlives it. RequestStop() comes before the end
+//            of the gRPC server that it is in: that waits for its calls.
 class AdminService final : public admin_v1::AdminService::CallbackService {
  public:
   struct Options {
@@ -34,6 +35,7 @@ class AdminService final : public admin_v1::AdminService::CallbackService {
 
   AdminService(Options options, BelievedClock& clock, Telemetry& telemetry)
       : options_(std::move(options)), clock_(clock), telemetry_(telemetry) {}
+  ~AdminService() override;  // Stops.
 
   grpc::ServerUnaryReactor* Backup(grpc::CallbackServerContext* context,
                                    const admin_v1::BackupRequest* request,
@@ -42,8 +44,9 @@ class AdminService final : public admin_v1::AdminService::CallbackService {
                                         const admin_v1::AcceptClockRequest* request,
                                         admin_v1::AcceptClockResponse* response) override;
 
-  // No backup is begun any more, and one that runs ends; its call is answered
-  // when this returns.
+  // No backup is begun any more, and one that runs ends soon. Does not wait.
+  void RequestStop();
+  // The same; the call of the backup that ran is answered when this returns.
   void Stop();
 
  private:

@@ -76,6 +76,7 @@ constexpr Mapping MappingOf(Refusal refusal) {
 struct AdminMapping {
   grpc::StatusCode code;
   admin_v1::ErrorReason reason;
+  Retry retry;
   const char* message;
 };
 
@@ -84,23 +85,26 @@ constexpr AdminMapping MappingOf(AdminRefusal refusal) {
   using enum grpc::StatusCode;
   switch (refusal) {
     case AdminRefusal::kBackupNotConfigured:
-      return {FAILED_PRECONDITION, admin_v1::ERROR_REASON_BACKUP_NOT_CONFIGURED,
+      return {FAILED_PRECONDITION, admin_v1::ERROR_REASON_BACKUP_NOT_CONFIGURED, Retry::kNever,
               "backup_dir is not set: start the server with --backup-dir"};
     case AdminRefusal::kBackupRunning:
-      return {ABORTED, admin_v1::ERROR_REASON_BACKUP_RUNNING,
+      return {ABORTED, admin_v1::ERROR_REASON_BACKUP_RUNNING, Retry::kNever,
               "another backup is being made: wait for that"};
     case AdminRefusal::kBackupDirUnfit:
-      return {FAILED_PRECONDITION, admin_v1::ERROR_REASON_BACKUP_DIR_UNFIT,
+      return {FAILED_PRECONDITION, admin_v1::ERROR_REASON_BACKUP_DIR_UNFIT, Retry::kNever,
               "the backup directory can't be used"};
     case AdminRefusal::kBackupNoSpace:
-      return {RESOURCE_EXHAUSTED, admin_v1::ERROR_REASON_BACKUP_NO_SPACE,
+      return {RESOURCE_EXHAUSTED, admin_v1::ERROR_REASON_BACKUP_NO_SPACE, Retry::kAfterRestart,
               "there is too little space for a backup"};
     case AdminRefusal::kBackupDamaged:
-      return {DATA_LOSS, admin_v1::ERROR_REASON_BACKUP_DAMAGED, "the backup is damaged"};
+      return {DATA_LOSS, admin_v1::ERROR_REASON_BACKUP_DAMAGED, Retry::kNever,
+              "the backup is damaged"};
     case AdminRefusal::kBackupFailed:
-      return {UNAVAILABLE, admin_v1::ERROR_REASON_BACKUP_FAILED, "the backup failed"};
+      return {UNAVAILABLE, admin_v1::ERROR_REASON_BACKUP_FAILED, Retry::kAfterRestart,
+              "the backup failed"};
     case AdminRefusal::kDraining:
-      return {UNAVAILABLE, admin_v1::ERROR_REASON_DRAINING, "the server is shutting down"};
+      return {UNAVAILABLE, admin_v1::ERROR_REASON_DRAINING, Retry::kAfterRestart,
+              "the server is shutting down"};
   }
   __builtin_unreachable();
 }
@@ -146,6 +150,16 @@ google::rpc::Status NewError(grpc::StatusCode code, std::string message,
   return error;
 }
 
+void AddRetryInfo(Retry retry, google::rpc::Status& error) {
+  if (retry == Retry::kNever) return;
+  google::rpc::RetryInfo info;
+  const double seconds = RetryDelaySeconds(retry);
+  info.mutable_retry_delay()->set_seconds(static_cast<std::int64_t>(seconds));
+  info.mutable_retry_delay()->set_nanos(
+      static_cast<std::int32_t>((seconds - static_cast<std::int64_t>(seconds)) * 1e9));
+  error.add_details()->PackFrom(info);
+}
+
 google::rpc::ErrorInfo InfoOf(const std::string& reason) {
   google::rpc::ErrorInfo info;
   info.set_domain(kErrorDomain);
@@ -164,14 +178,7 @@ google::rpc::Status ErrorOf(const Refused& refused) {
   if (refused.state) (*info.mutable_metadata())["state"] = NameOf(*refused.state);
   if (refused.fence) (*info.mutable_metadata())["fence"] = absl::StrCat(refused.fence->value);
   google::rpc::Status error = NewError(mapping.code, mapping.message, info);
-  if (mapping.retry != Retry::kNever) {
-    google::rpc::RetryInfo retry;
-    const double seconds = RetryDelaySeconds(mapping.retry);
-    retry.mutable_retry_delay()->set_seconds(static_cast<std::int64_t>(seconds));
-    retry.mutable_retry_delay()->set_nanos(
-        static_cast<std::int32_t>((seconds - static_cast<std::int64_t>(seconds)) * 1e9));
-    error.add_details()->PackFrom(retry);
-  }
+  AddRetryInfo(mapping.retry, error);
   return error;
 }
 
@@ -200,8 +207,11 @@ AdminRefusal RefusalOfBackup(const absl::Status& failure) {
 
 google::rpc::Status ErrorOf(AdminRefusal refusal, absl::string_view detail) {
   const AdminMapping mapping = MappingOf(refusal);
-  return NewError(mapping.code, detail.empty() ? mapping.message : std::string(detail),
-                  InfoOf(admin_v1::ErrorReason_Name(mapping.reason)));
+  google::rpc::Status error =
+      NewError(mapping.code, detail.empty() ? mapping.message : std::string(detail),
+               InfoOf(admin_v1::ErrorReason_Name(mapping.reason)));
+  AddRetryInfo(mapping.retry, error);
+  return error;
 }
 
 grpc::Status ToGrpc(const google::rpc::Status& error) {

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -325,6 +326,22 @@ TEST_F(BackupTest, OnlyAVacantDirectoryIsRestoredTo) {
   EXPECT_TRUE(Open(data_, TestStart()).ok());
 }
 
+TEST_F(BackupTest, AStoreAndItsBackupsLieApart) {
+  GoodBackup();
+  store_.reset();
+  fs::create_directory_symlink(plan_.directory, temp_.File("link"));
+  for (const std::string& directory :
+       {plan_.directory, plan_.directory + "/private/store", plan_.directory + "/../backups/new",
+        temp_.File("link/new"), fs::path(plan_.directory).parent_path().string()}) {
+    SCOPED_TRACE(directory);
+    RestoreOptions options = To("restored");
+    options.data_dir = directory;
+    EXPECT_THAT(RestoreBackup(options).status(),
+                Fails(absl::StatusCode::kFailedPrecondition, "must not be the backup directory"));
+  }
+  EXPECT_TRUE(RestoreBackup(To("backups2")).ok());
+}
+
 TEST_F(BackupTest, WhereThereIsNoBackupItSaysSo) {
   RestoreOptions options = To("restored");
   EXPECT_THAT(RestoreBackup(options).status(),
@@ -454,6 +471,15 @@ TEST_F(BackupTest, WhatIsMovedUpIsOutOfTheWayOfADamagedStore) {
   EXPECT_FALSE(fs::exists(temp_.File("dir/RESTORING")));
 }
 
+// Not the operator's mistake: `onced restore` says that it can be run again.
+TEST_F(BackupTest, AFailureToMoveIsNoRefusal) {
+  const auto staging = BeginRestore(temp_.File("dir"));
+  ASSERT_TRUE(staging.ok());
+  WriteFile(*staging + "/a", "a");
+  EXPECT_THAT(EndRestore(temp_.File("dir")), Fails(absl::StatusCode::kUnavailable, "CURRENT"));
+  EXPECT_TRUE(fs::exists(temp_.File("dir/RESTORING")));
+}
+
 // ---- Damage ----
 
 // One flipped bit in each file of a backup, at its start, in its middle and at
@@ -498,12 +524,61 @@ TEST_F(BackupTest, AnOlderBackupIsTakenOnlyIfItIsNamed) {
   GoodBackup();
   GoodBackup();
   fs::path list(plan_.directory + "/meta/2");
-  Flip(list, ReadFile(list).size() / 2);
+  Flip(list, ReadFile(list).find("private/2/"));
   EXPECT_THAT(RestoreBackup(To("restored")).status(),
               Fails(absl::StatusCode::kDataLoss, "backup 2 is damaged"));
   RestoreOptions options = To("restored");
   options.backup_id = 1;
   EXPECT_TRUE(RestoreBackup(options).ok());
+}
+
+// RocksDB's engine would end the process: at the start, at the next backup, and in
+// a restore of either.
+TEST_F(BackupTest, ListsThatContradictEachOtherAreNotShownToTheEngine) {
+  ASSERT_TRUE(PutRecord(*store_, PlaceOf(0), FullCommitted()).ok());
+  GoodBackup();
+  GoodBackup();
+  const fs::path list(plan_.directory + "/meta/2");
+  const std::string whole = ReadFile(list);
+  const std::string first = ReadFile(plan_.directory + "/meta/1");
+  const std::size_t begin = first.find("shared_checksum/");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string shared = first.substr(begin, first.find(' ', begin) - begin);
+  const std::size_t path = whole.find(shared);
+  ASSERT_NE(path, std::string::npos);
+  const std::size_t last = whole.find('\n', path) - 1;
+  ASSERT_TRUE(absl::ascii_isdigit(whole[last]));
+  // Another digit; none, where that is '0', so that the number is a shorter one.
+  for (const char damaged : {static_cast<char>(whole[last] ^ 1), ' '}) {
+    SCOPED_TRACE(damaged);
+    std::string bytes = whole;
+    bytes[last] = damaged;
+    WriteFile(list, bytes);
+    const std::string why = absl::StrCat("meta/1 and meta/2 give different checksums of ", shared);
+    EXPECT_THAT(Backup().status(), Fails(absl::StatusCode::kDataLoss, why));
+    EXPECT_THAT(RestoreBackup(To("restored")).status(), Fails(absl::StatusCode::kDataLoss, why));
+    EXPECT_EQ(FindNewestBackup(plan_.directory), std::nullopt);
+    EXPECT_FALSE(fs::exists(temp_.File("restored")));
+  }
+  // As it says.
+  fs::rename(list, temp_.File("2"));
+  EXPECT_TRUE(RestoreBackup(To("restored")).ok());
+}
+
+TEST_F(BackupTest, ANumberThatLeavesNoneForTheNextBackupIsRefused) {
+  GoodBackup();
+  for (const char* id : {"4294967293", "4294967294", "4294967295"}) {
+    SCOPED_TRACE(id);
+    const std::string list = absl::StrCat(plan_.directory, "/meta/", id);
+    WriteFile(list, ReadFile(plan_.directory + "/meta/1"));
+    const std::string why = absl::StrCat("meta/", id, " is no backup that onced made");
+    EXPECT_THAT(Backup().status(), Fails(absl::StatusCode::kFailedPrecondition, why));
+    EXPECT_THAT(RestoreBackup(To("restored")).status(),
+                Fails(absl::StatusCode::kFailedPrecondition, why));
+    EXPECT_EQ(FindNewestBackup(plan_.directory), std::nullopt);
+    fs::remove(list);
+  }
+  EXPECT_EQ(GoodBackup().id, 2U);
 }
 
 fs::path FindData(const std::string& directory) {
@@ -568,7 +643,8 @@ TEST_F(BackupTest, KeepsTheNewest) {
 TEST_F(BackupTest, WhatACrashLeftUnverifiedIsRemoved) {
   GoodBackup();
   GoodBackup();
-  WriteFile(plan_.directory + "/UNVERIFIED", "1");  // As if it had come before the verdict on 2.
+  WriteFile(plan_.directory + "/UNVERIFIED", "1\n");  // As if it had come before the verdict on 2.
+  EXPECT_EQ(FindNewestBackup(plan_.directory)->id, 1U);
   fs::create_directories(plan_.directory + "/private/9");  // Half copied.
   WriteFile(plan_.directory + "/private/9/CURRENT", "half");
   GoodBackup();
@@ -580,6 +656,44 @@ TEST_F(BackupTest, WhatACrashLeftUnverifiedIsRemoved) {
   }
   EXPECT_EQ(backups, 2U);
   RestoreAndOpen("restored");
+}
+
+// "1" may be the half of "12": backups from before it are never removed for it.
+TEST_F(BackupTest, ATornMarkRemovesNothingThatIsWhole) {
+  for (int i = 0; i < 3; ++i) GoodBackup();
+  std::uint32_t newest = 3;
+  for (const char* torn : {"", "1", "1\n2", "\n", "-1\n", "one\n", "99999999999\n"}) {
+    SCOPED_TRACE(torn);
+    WriteFile(plan_.directory + "/UNVERIFIED", torn);
+    EXPECT_EQ(FindNewestBackup(plan_.directory)->id, newest - 1) << "the newest may be unverified";
+    EXPECT_EQ(GoodBackup().id, ++newest);
+    EXPECT_FALSE(fs::exists(plan_.directory + "/UNVERIFIED"));
+    for (std::uint32_t id = newest > 7 ? newest - 6 : 1; id <= newest; ++id) {
+      EXPECT_TRUE(fs::exists(absl::StrCat(plan_.directory, "/meta/", id))) << id;
+    }
+  }
+}
+
+TEST_F(BackupTest, ATornMarkHasTheNewestVerifiedAgain) {
+  GoodBackup();
+  GoodBackup();
+  const std::string file = absl::StrCat(plan_.directory, "/private/2/CURRENT");
+  ASSERT_TRUE(fs::exists(file));
+  Flip(file, 0);
+  WriteFile(plan_.directory + "/UNVERIFIED", "");
+  const BackupReport made = GoodBackup();
+  std::set<std::string> left;
+  for (const auto& entry : fs::directory_iterator(plan_.directory + "/meta")) {
+    left.insert(entry.path().filename());
+  }
+  EXPECT_EQ(left, (std::set<std::string>{"1", absl::StrCat(made.id)}));
+  RestoreAndOpen("restored");
+}
+
+TEST_F(BackupTest, AMarkBeforeTheFirstBackupLeavesNoneToFind) {
+  GoodBackup();
+  WriteFile(plan_.directory + "/UNVERIFIED", "0\n");
+  EXPECT_EQ(FindNewestBackup(plan_.directory), std::nullopt);
 }
 
 TEST_F(BackupTest, AnotherStoresDirectoryIsRefused) {
@@ -606,6 +720,26 @@ TEST_F(BackupTest, ARestoredStoreGoesOnInTheSameDirectory) {
   EXPECT_TRUE(FindRecord(*store_, PlaceOf(2))->has_value());
 }
 
+// A restore drill, in the directory that the store goes on to use.
+TEST_F(BackupTest, OfTwoStoresFromTheSameBackupsOneKeepsTheDirectory) {
+  ASSERT_TRUE(PutRecord(*store_, PlaceOf(0), FullCommitted()).ok());
+  GoodBackup();
+  RestoreAndOpen("drill");
+  GoodBackup();
+  store_.reset();
+  ASSERT_TRUE(Open(data_, TestStart()).ok());
+  const absl::Status refused = Backup().status();
+  EXPECT_THAT(refused,
+              Fails(absl::StatusCode::kFailedPrecondition, "backup 2 in it is of another"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("name another directory as backup_dir"));
+  const std::string shared = plan_.directory;
+  plan_.directory = temp_.File("another");
+  GoodBackup();
+  plan_.directory = shared;
+  ASSERT_TRUE(Open(temp_.File("drill"), Later()).ok());
+  EXPECT_EQ(GoodBackup().id, 3U);
+}
+
 TEST_F(BackupTest, WhatCanNotBeADirectoryIsRefused) {
   WriteFile(plan_.directory, "a file");
   EXPECT_THAT(Backup().status(),
@@ -619,6 +753,23 @@ TEST_F(BackupTest, TooLittleSpaceIsAnErrorOfTheBackupAlone) {
   EXPECT_TRUE(PutRecord(*store_, PlaceOf(1), FullCommitted()).ok());
   plan_.reserve_bytes = 0;
   GoodBackup();
+}
+
+TEST_F(BackupTest, KeepingFewerMakesRoomOnAFullDisk) {
+  plan_.keep = 0;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(PutRecord(*store_, PlaceOf(i), FullCommitted()).ok());
+    GoodBackup();
+  }
+  plan_.keep = 2;
+  plan_.reserve_bytes = std::uint64_t{1} << 60;
+  EXPECT_THAT(Backup().status(), Fails(absl::StatusCode::kResourceExhausted, "lower backup_keep"));
+  EXPECT_FALSE(fs::exists(plan_.directory + "/meta/2"));
+  EXPECT_TRUE(fs::exists(plan_.directory + "/meta/3"));
+  EXPECT_EQ(FindNewestBackup(plan_.directory)->id, 4U);
+  plan_.keep = 1;
+  EXPECT_FALSE(Backup().ok());
+  EXPECT_EQ(FindNewestBackup(plan_.directory)->id, 4U) << "the last one stays";
 }
 
 TEST_F(BackupTest, AStopEndsItAndLeavesNothing) {

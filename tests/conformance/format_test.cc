@@ -64,7 +64,7 @@ TEST_F(OlderFormat, One) {
     ASSERT_TRUE(Open(now).ok());
     EXPECT_EQ(store_->identity().shards, 2);
     EXPECT_EQ(store_->identity().epoch.value, 0x96ee569b);
-    EXPECT_EQ(store_->outages().size(), 1 + opening);
+    EXPECT_EQ(store_->outages().size(), 1);
 
     EXPECT_EQ(StateAt(now, "shop", "committed"), State::kCommitted);
     const Record committed = *Find("shop", "committed");
@@ -79,7 +79,7 @@ TEST_F(OlderFormat, One) {
     EXPECT_EQ(std::get<Pending>(pending.phase).request_id, "r-1");
     EXPECT_EQ(pending.owner, "w1");
 
-    // Format 1 remembers an outage whose grace was cut short: it is given anew.
+    // Format 1 remembers an outage whose grace was cut short: with the next it is one.
     EXPECT_EQ(LeaseEnd(std::get<Pending>(Find("shop", "lapsed")->phase), store_->outages()),
               now + absl::Seconds(15));
     EXPECT_EQ(StateAt(now, "shop", "lapsed"), State::kPending);

@@ -238,7 +238,7 @@ TEST_F(Damage, OfAnOlderLogIsRefused) {
       [&](const std::string& dir) {
         fs::copy(Logs(dir).back(), older(dir), fs::copy_options::overwrite_existing);
       },
-      "begins with write number");
+      "has write number");
 }
 
 // A log that RocksDB has retired since the watermark was written is not missed.
@@ -268,6 +268,65 @@ TEST_F(Damage, OfTheEndOfTheManifestIsRefused) {
         absl::StrCat("cut by ", cut),
         [&](const std::string& dir) { fs::resize_file(manifest(dir), size - cut); }, "");
   }
+}
+
+// RocksDB takes zeros for space that was set aside, and says nothing.
+class Zeroed : public Damage {
+ protected:
+  static void Zero(const fs::path& path, std::size_t from, std::size_t to) {
+    std::string bytes = ReadFile(path);
+    std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(from),
+              bytes.begin() + static_cast<std::ptrdiff_t>(to), '\0');
+    WriteFile(path, bytes);
+  }
+};
+
+TEST_F(Zeroed, EndOfTheManifestIsRefused) {
+  Make(false);
+  ASSERT_TRUE(Open(made_).ok());
+  ASSERT_TRUE(store_->CompactShard({0}).ok());
+  store_.reset();
+  const auto manifest = [](const std::string& dir) { return Find(dir, "MANIFEST", ""); };
+  const std::size_t size = fs::file_size(manifest(made_));
+  for (std::size_t from = 0; from < size; from += 1 + size / 40) {
+    ExpectRefused(
+        absl::StrCat("from ", from),
+        [&](const std::string& dir) { Zero(manifest(dir), from, size); }, "");
+  }
+}
+
+TEST_F(Zeroed, OlderLogIsRefused) {
+  MakeWithTwoLogs();
+  const auto older = [](const std::string& dir) { return Logs(dir).front(); };
+  const std::size_t size = fs::file_size(older(made_));
+  ExpectRefused(
+      "all of it", [&](const std::string& dir) { Zero(older(dir), 0, size); },
+      "does not begin with an entry");
+  ExpectRefused(
+      "its end, from an entry's on",
+      [&](const std::string& dir) { Zero(older(dir), older_log_halfway_.size(), size); },
+      "are missing");
+}
+
+// The entries of a block before which others were: the last one is there.
+TEST_F(Zeroed, HoleInTheNewestLogIsRefused) {
+  constexpr std::size_t kBlock = 32'768;
+  ASSERT_TRUE(Open(made_).ok());
+  std::vector<std::size_t> ends;  // Of entries.
+  for (int i = 0; i < 400; ++i) {
+    ASSERT_TRUE(PutRecord(*store_, PlaceOf(i % kRecords), FullCommitted()).ok());
+    ends.push_back(fs::file_size(Find(made_, "", ".log")));
+  }
+  store_.reset();
+  // Where a block begins with an entry, or just padding was before it.
+  const auto end = std::find_if(ends.begin(), ends.end(), [](std::size_t at) {
+    return at > kBlock && at % kBlock > 0 && at / kBlock >= 1;
+  });
+  ASSERT_NE(end, ends.end());
+  const std::size_t block = *end / kBlock * kBlock;
+  ExpectRefused(
+      "zeroed up to a block's end",
+      [&](const std::string& dir) { Zero(Find(dir, "", ".log"), *(end - 3), block); }, "");
 }
 
 // Nothing was written after the flush: the watermark follows it by itself.

@@ -21,7 +21,7 @@ namespace admin_v1 = ::idempotency::admin::v1;
 using testing::HasSubstr;
 
 // A backup at this rate is still at work when the next call comes.
-constexpr char kSlow[] = "64KiB";
+constexpr char kSlow[] = "1MiB";
 
 class BackupRun : public testing::Test {
  protected:
@@ -276,6 +276,12 @@ TEST_F(BackupRun, TheAdminServiceCanBeOff) {
 }
 
 // ---- The restore's command line ----
+
+TEST_F(BackupRun, WhatCanNotBePrintedIsAFailure) {
+  const Finished run = integration::Run(
+      {.argv = {"/bin/sh", "-c", "exec \"$0\" restore --help >/dev/full", ServerBinary()}});
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+}
 
 TEST_F(BackupRun, ARestoreSaysWhyNot) {
   const std::string data = dir_.Path("data");

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/clock.h"
+#include "server/ledger/policy.h"
 #include "server/storage/codec/wire.h"
 
 namespace onced {
@@ -20,9 +21,9 @@ Epoch AnotherEpoch(Epoch old, Random& random) {
 }  // namespace
 
 absl::StatusOr<Fence> FenceFloorOf(const RestoreTerms& terms) {
-  if (terms.fence_floor < 0 || terms.fence_floor > kFenceFloorMax) {
-    return absl::InvalidArgumentError(absl::StrCat("the fence floor must be from 0 to ",
-                                                   kFenceFloorMax, ", not ", terms.fence_floor));
+  if (terms.fence_floor < 0 || terms.fence_floor > limits::kFenceFloorMax) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the fence floor must be from 0 to ", limits::kFenceFloorMax, ", not ", terms.fence_floor));
   }
   return Fence{std::max(StoredTime(terms.wall_now + kFenceLead), terms.fence_floor)};
 }

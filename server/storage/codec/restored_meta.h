@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -11,9 +10,6 @@
 #include "server/storage/codec/store_meta.h"
 
 namespace onced {
-
-// A larger floor would leave too little room for fences to grow.
-inline constexpr std::int64_t kFenceFloorMax = std::numeric_limits<std::int64_t>::max() / 2;
 
 // A server's time, and with it the fences that it hands out, may be ahead of a
 // wall clock that is right: by ten of the largest `clock_tolerance`, at most
@@ -32,7 +28,7 @@ struct RestoreTerms {
 
 // Every fence handed out from now on is larger: the larger of the wall clock,
 // with kFenceLead, and the operator's floor. INVALID_ARGUMENT if that is
-// negative or above kFenceFloorMax.
+// negative or above limits::kFenceFloorMax.
 absl::StatusOr<Fence> FenceFloorOf(const RestoreTerms& terms);
 
 // Section 6 of docs/protocol.md: the wall clock is believed, unless it is behind

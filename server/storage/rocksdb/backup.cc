@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "rocksdb/db.h"
 #include "rocksdb/metadata.h"
 #include "rocksdb/rate_limiter.h"
@@ -24,8 +26,38 @@
 namespace onced {
 namespace {
 
-// Holds, while a backup is not verified yet, the number of the last one before it.
+// Is there while a backup is not verified yet, and holds the number of the last
+// one before it in decimal digits, and "\n": without that, "1" may be the half of
+// "12".
 constexpr char kUnverified[] = "UNVERIFIED";
+
+std::string UnverifiedPath(const std::string& directory) {
+  return absl::StrCat(directory, "/", kUnverified);
+}
+
+// What UNVERIFIED says.
+struct Mark {
+  bool present = false;
+  std::optional<rocksdb::BackupID> last;  // nullopt: absent or torn.
+};
+
+std::optional<rocksdb::BackupID> ParseMark(absl::string_view text) {
+  std::uint32_t last = 0;
+  if (!absl::ConsumeSuffix(&text, "\n") || text.empty()) return std::nullopt;
+  if (!std::all_of(text.begin(), text.end(), absl::ascii_isdigit)) return std::nullopt;
+  if (!absl::SimpleAtoi(text, &last)) return std::nullopt;
+  return last;
+}
+
+rocksdb::Status ReadMark(rocksdb::Env& env, const std::string& directory, Mark& mark) {
+  rocksdb::Status status = env.FileExists(UnverifiedPath(directory));
+  if (status.IsNotFound()) return rocksdb::Status::OK();
+  std::string text;
+  if (status.ok()) status = rocksdb::ReadFileToString(&env, UnverifiedPath(directory), &text);
+  mark = {.present = true, .last = ParseMark(text)};
+  return status;
+}
+
 // How often, in bytes copied, it is asked whether to go on.
 constexpr std::uint64_t kStride = std::uint64_t{1} << 20;
 // How evenly the rate is kept.
@@ -52,21 +84,21 @@ class BackupMaker {
         env_(*db.GetEnv(), stop),
         lock_(*db.GetEnv()) {}
 
-  // 1. room is made sure of, 2. copied, 3. verified, 4. old ones go, 5. told.
+  // 1. whose the directory is, 2. old ones go, 3. room is made sure of,
+  // 4. copied, 5. verified, 6. what has become old goes, 7. told.
   absl::StatusOr<BackupReport> Make() {
     absl::Status status = PrepareBackupDirectory(plan_.directory);
     if (status.ok()) status = OpenEngine();
     if (status.ok()) status = DropUnverified();
     if (status.ok()) status = CheckOwner();
+    // Before there has to be room: else a smaller backup_keep would never make it.
+    if (status.ok()) PurgeOld();
     if (status.ok()) status = CheckSpace();
     if (status.ok()) status = CopyAndVerify();
     if (!status.ok()) {
       return stop_ ? absl::CancelledError("the server is shutting down") : status;
     }
-    if (plan_.keep > 0) {
-      // Ignored: the next backup tries it again, and this one is whole.
-      engine_->PurgeOldBackups(plan_.keep).PermitUncheckedError();
-    }
+    PurgeOld();
     return Report();
   }
 
@@ -77,6 +109,8 @@ class BackupMaker {
       return absl::FailedPreconditionError(absl::StrCat(
           "backup directory ", plan_.directory, ": in use by another server: ", locked.ToString()));
     }
+    const absl::Status listed = CheckLists(*db_.GetEnv(), plan_.directory);
+    if (!listed.ok()) return listed;
     rocksdb::BackupEngineOptions options(plan_.directory, &env_);
     options.sync = true;
     options.backup_rate_limiter = limiter_;
@@ -88,21 +122,51 @@ class BackupMaker {
     return absl::OkStatus();
   }
 
+  // Only when none is unverified. The newest always stays.
+  void PurgeOld() {
+    if (plan_.keep == 0) return;
+    // Ignored: the next backup tries it again, and what is there is whole.
+    engine_->PurgeOldBackups(plan_.keep).PermitUncheckedError();
+  }
+
   // A crash may have come between the copy and its verdict.
   absl::Status DropUnverified() {
-    std::string text;
-    rocksdb::Status status = db_.GetEnv()->FileExists(UnverifiedPath());
-    if (status.IsNotFound()) return absl::OkStatus();
-    if (status.ok()) status = rocksdb::ReadFileToString(db_.GetEnv(), UnverifiedPath(), &text);
-    std::uint32_t last = 0;
-    // A crash while it was written: then there was no copy yet.
-    if (status.ok() && absl::SimpleAtoi(text, &last)) {
-      for (const rocksdb::BackupID id : AllIds()) {
-        if (id > last && status.ok()) status = engine_->DeleteBackup(id);
+    Mark mark;
+    rocksdb::Status status = ReadMark(*db_.GetEnv(), plan_.directory, mark);
+    if (status.ok() && !mark.present) return absl::OkStatus();
+    if (status.ok() && !mark.last.has_value()) {
+      const absl::Status checked = CheckNewest();
+      if (!checked.ok()) return checked;
+    }
+    for (const rocksdb::BackupID id : AllIds()) {
+      if (mark.last.has_value() && id > *mark.last && status.ok()) {
+        status = engine_->DeleteBackup(id);
       }
     }
     if (status.ok()) status = engine_->GarbageCollect();
     return status.ok() ? Verified() : Failed("removing what a crash left", status);
+  }
+
+  // For a torn mark. If a crash tore it, there was no copy yet, and all backups
+  // are verified: none may go for it. If it was damaged later, the newest may be
+  // unverified, and no other. So that one is verified now: nothing good is lost,
+  // and nothing doubtful is taken for good.
+  absl::Status CheckNewest() {
+    rocksdb::BackupInfo newest;
+    if (!engine_->GetLatestBackupInfo(&newest).ok()) return absl::OkStatus();
+    const absl::StatusOr<BackupLabel> label = DecodeBackupLabel(newest.app_metadata);
+    if (!label.ok()) return absl::OkStatus();  // CheckOwner() refuses it.
+    const absl::StatusOr<StoreMeta> meta =
+        CheckBackup(*engine_, newest.backup_id, *label, limiter_);
+    if (meta.ok()) return absl::OkStatus();
+    // What a stop interrupted looks damaged, perhaps.
+    if (stop_ || !absl::IsDataLoss(meta.status())) {
+      return absl::UnavailableError(absl::StrCat("backup directory ", plan_.directory,
+                                                 ": verifying backup ", newest.backup_id, ": ",
+                                                 meta.status().message()));
+    }
+    const rocksdb::Status deleted = engine_->DeleteBackup(newest.backup_id);
+    return deleted.ok() ? absl::OkStatus() : Failed("removing what a crash left", deleted);
   }
 
   // Whole ones and damaged ones.
@@ -115,14 +179,32 @@ class BackupMaker {
     return ids;
   }
 
+  // One store, one directory; and of a store and one restored from it, one: else
+  // the newest backup, which a restore takes, would be now the one's and now the
+  // other's, and each would remove those of the other. A restored store goes on
+  // where the store from before has stopped: its epoch is new there.
   absl::Status CheckOwner() const {
     rocksdb::BackupInfo newest;
     if (engine_->GetLatestBackupInfo(&newest).IsNotFound()) return absl::OkStatus();
     const absl::StatusOr<BackupLabel> label = DecodeBackupLabel(newest.app_metadata);
-    if (label.ok() && label->store == label_.store) return absl::OkStatus();
+    if (!label.ok() || label->store != label_.store) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "backup directory ", plan_.directory, ": backup ", newest.backup_id, " in it is not of ",
+          "this store: name a directory of this store's own as backup_dir"));
+    }
+    if (label->epoch == label_.epoch || !HoldsMyEpoch()) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
-        "backup directory ", plan_.directory, ": backup ", newest.backup_id, " in it is not of ",
-        "this store: name a directory of this store's own as backup_dir"));
+        "backup directory ", plan_.directory, ": backup ", newest.backup_id,
+        " in it is of another store that came from the same backups, as a restore makes one: "
+        "name another directory as backup_dir, for one of the two"));
+  }
+  bool HoldsMyEpoch() const {
+    std::vector<rocksdb::BackupInfo> whole;
+    engine_->GetBackupInfo(&whole);
+    return std::any_of(whole.begin(), whole.end(), [this](const rocksdb::BackupInfo& info) {
+      const absl::StatusOr<BackupLabel> label = DecodeBackupLabel(info.app_metadata);
+      return label.ok() && label->epoch == label_.epoch;
+    });
   }
 
   absl::Status CheckSpace() const {
@@ -176,10 +258,14 @@ class BackupMaker {
     const std::vector<rocksdb::BackupID> earlier = AllIds();
     const rocksdb::BackupID last =
         earlier.empty() ? 0 : *std::max_element(earlier.begin(), earlier.end());
-    const rocksdb::Status marked = rocksdb::WriteStringToFile(
-        db_.GetEnv(), absl::StrCat(last), UnverifiedPath(), /*should_sync=*/true);
+    // Durable before the first byte is copied, and its name too.
+    const rocksdb::Status marked =
+        rocksdb::WriteStringToFile(db_.GetEnv(), absl::StrCat(last, "\n"),
+                                   UnverifiedPath(plan_.directory), /*should_sync=*/true);
     if (!marked.ok()) return Failed("can't be written", marked);
-    absl::Status status = Copy();
+    absl::Status status = SyncDirectory();
+    if (!status.ok()) return status;
+    status = Copy();
     if (status.ok()) status = Verify();
     if (status.ok()) return Verified();
     // Ignored: what can't be removed now is by the next backup, which the mark tells.
@@ -222,9 +308,13 @@ class BackupMaker {
   }
 
   absl::Status Verified() {
-    rocksdb::Status status = db_.GetEnv()->DeleteFile(UnverifiedPath());
+    const rocksdb::Status deleted = db_.GetEnv()->DeleteFile(UnverifiedPath(plan_.directory));
+    return deleted.ok() ? SyncDirectory() : Failed("can't be written", deleted);
+  }
+
+  absl::Status SyncDirectory() {
     std::unique_ptr<rocksdb::Directory> entries;
-    if (status.ok()) status = db_.GetEnv()->NewDirectory(plan_.directory, &entries);
+    rocksdb::Status status = db_.GetEnv()->NewDirectory(plan_.directory, &entries);
     if (status.ok()) status = entries->Fsync();
     return status.ok() ? absl::OkStatus() : Failed("can't be written", status);
   }
@@ -239,7 +329,6 @@ class BackupMaker {
                         .file_count = info.number_files};
   }
 
-  std::string UnverifiedPath() const { return absl::StrCat(plan_.directory, "/", kUnverified); }
   absl::Status Failed(absl::string_view what, const rocksdb::Status& status) const {
     return FromBackup(plan_.directory, what, status);
   }
@@ -269,13 +358,24 @@ absl::StatusOr<BackupReport> MakeBackup(rocksdb::DB& db, const StoreIdentity& id
 
 std::optional<BackupReport> FindNewestBackup(const std::string& directory) {
   rocksdb::BackupEngineReadOnly* opened = nullptr;
-  if (directory.empty()) return std::nullopt;
+  if (directory.empty() || !CheckLists(*rocksdb::Env::Default(), directory).ok()) {
+    return std::nullopt;
+  }
   const rocksdb::Status status = rocksdb::BackupEngineReadOnly::Open(
       rocksdb::BackupEngineOptions(directory), rocksdb::Env::Default(), &opened);
   if (!status.ok()) return std::nullopt;
   const std::unique_ptr<rocksdb::BackupEngineReadOnly> engine(opened);
-  rocksdb::BackupInfo info;
-  if (!engine->GetLatestBackupInfo(&info).ok()) return std::nullopt;
+  Mark mark;
+  if (!ReadMark(*rocksdb::Env::Default(), directory, mark).ok()) return std::nullopt;
+  std::vector<rocksdb::BackupInfo> whole;  // By their numbers.
+  engine->GetBackupInfo(&whole);
+  // Of a torn mark, the newest may be what it was about.
+  if (mark.present && !mark.last.has_value() && !whole.empty()) whole.pop_back();
+  while (mark.last.has_value() && !whole.empty() && whole.back().backup_id > *mark.last) {
+    whole.pop_back();
+  }
+  if (whole.empty()) return std::nullopt;
+  const rocksdb::BackupInfo& info = whole.back();
   const absl::StatusOr<BackupLabel> label = DecodeBackupLabel(info.app_metadata);
   if (!label.ok()) return std::nullopt;
   return BackupReport{.id = info.backup_id,

@@ -34,15 +34,16 @@ struct BackupPlan {
 // Threads: one backup at a time; the store is used meanwhile. `stop` ends it
 //          soon, from any thread.
 //
-// FAILED_PRECONDITION if the directory can't be used, RESOURCE_EXHAUSTED if it
+// FAILED_PRECONDITION if the directory can't be used, or is another store's, also
+// one that was restored from the same backups; RESOURCE_EXHAUSTED if it
 // has too little space, DATA_LOSS if the copy or the store is damaged, CANCELLED
 // once `stop` is set, UNAVAILABLE for all else.
 absl::StatusOr<BackupReport> MakeBackup(rocksdb::DB& db, const StoreIdentity& identity,
                                         const BackupPlan& plan, absl::Time cut_time,
                                         const std::atomic<bool>& stop);
 
-// The newest backup of a directory by its own account; nullopt if there is none
-// that can be read. Changes nothing.
+// The newest verified backup of a directory by its own account; nullopt if there
+// is none that can be read. Changes nothing.
 std::optional<BackupReport> FindNewestBackup(const std::string& directory);
 
 }  // namespace onced

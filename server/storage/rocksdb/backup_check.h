@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "rocksdb/env.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "server/storage/codec/backup_label.h"
 #include "server/storage/codec/store_meta.h"
@@ -21,6 +22,15 @@ namespace onced {
 absl::StatusOr<StoreMeta> CheckBackup(const rocksdb::BackupEngineReadOnlyBase& engine,
                                       rocksdb::BackupID id, const BackupLabel& label,
                                       Limiter limiter = nullptr);
+
+// What RocksDB's engine takes for a bug of its own, and ends the process: it reads
+// the lists of all backups, `meta/N`, when it is opened, so that they are looked at
+// before, each time. What else may be wrong with a list is its backup's alone, and
+// the engine says so.
+//
+// DATA_LOSS if two lists give one file different checksums; FAILED_PRECONDITION if
+// a backup's number leaves none for the next.
+absl::Status CheckLists(rocksdb::Env& env, const std::string& directory);
 
 // The status of an operation on the backups in `directory`.
 absl::Status FromBackup(const std::string& directory, absl::string_view what,

@@ -27,6 +27,11 @@ absl::Status Unfit(const std::string& directory, absl::string_view why,
   return absl::FailedPreconditionError(absl::StrCat(what, " ", directory, ": ", why));
 }
 
+// Of an operation that failed, and may not when it is tried again.
+absl::Status Failed(const fs::path& path, absl::string_view why) {
+  return absl::UnavailableError(absl::StrCat("data directory ", path.string(), ": ", why));
+}
+
 // Absolute, and without a slash at its end, so that every part has a parent.
 fs::path Normal(const std::string& directory) {
   std::error_code error;
@@ -97,18 +102,18 @@ absl::Status RemoveAllBut(bool (*kept)(const fs::path&), const fs::path& directo
     at.increment(error);
     if (!error && !kept(path)) fs::remove_all(path, error);
   }
-  return error ? Unfit(directory.string(), error.message()) : absl::OkStatus();
+  return error ? Failed(directory, error.message()) : absl::OkStatus();
 }
 
 absl::Status SyncOrFail(const fs::path& path) {
   const int error = SyncDirectory(path);
-  return error == 0 ? absl::OkStatus() : Unfit(path.string(), std::strerror(error));
+  return error == 0 ? absl::OkStatus() : Failed(path, std::strerror(error));
 }
 
 absl::Status Move(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
-  return error ? Unfit(to.string(), error.message()) : absl::OkStatus();
+  return error ? Failed(to, error.message()) : absl::OkStatus();
 }
 
 }  // namespace
@@ -168,7 +173,7 @@ absl::StatusOr<std::string> BeginRestore(const std::string& directory) {
     }
     status = CheckVacant(directory);
     if (!status.ok()) return status;
-    if (mkdir(staging.c_str(), kOwnerOnly) != 0) return Unfit(directory, std::strerror(errno));
+    if (mkdir(staging.c_str(), kOwnerOnly) != 0) return Failed(directory, std::strerror(errno));
   }
   // RESTORING stays throughout, so that a crash in here leaves it as it was.
   status = SyncOrFail(path);
@@ -192,13 +197,13 @@ absl::Status EndRestore(const std::string& directory) {
       status = Move(from, path / from.filename());
     }
   }
-  if (error) return Unfit(directory, error.message());
+  if (error) return Failed(directory, error.message());
   if (status.ok()) status = SyncOrFail(path);
   if (status.ok()) status = Move(staging / "CURRENT", path / "CURRENT");
   if (status.ok()) status = SyncOrFail(path);
   if (!status.ok()) return status;
   fs::remove_all(staging, error);
-  return error ? Unfit(directory, error.message()) : SyncOrFail(path);
+  return error ? Failed(directory, error.message()) : SyncOrFail(path);
 }
 
 }  // namespace onced

@@ -38,9 +38,10 @@ absl::Status SyncEntries(const std::string& directory);
 //
 // Begins one and returns the path of RESTORING, which is empty then. The data
 // directory is FAILED_PRECONDITION if it isn't vacant; what a restore that did
-// not end has left is removed.
+// not end has left is removed. UNAVAILABLE if reading or writing fails.
 absl::StatusOr<std::string> BeginRestore(const std::string& directory);
 // Moves up what is in RESTORING, and removes that. Durable when it returns.
+// UNAVAILABLE if it fails: the whole restore can be run again.
 absl::Status EndRestore(const std::string& directory);
 
 }  // namespace onced

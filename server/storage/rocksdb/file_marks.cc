@@ -14,7 +14,6 @@
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "server/storage/codec/crc32c.h"
-#include "server/storage/codec/wire.h"
 #include "server/storage/rocksdb/rocks_status.h"
 
 namespace onced {
@@ -73,44 +72,32 @@ absl::StatusOr<std::vector<FileMark>> LogsFrom(rocksdb::Env& env, const std::str
   return logs;
 }
 
-// The number of a log's first write; nullopt if it doesn't begin with a whole
-// entry, as after a crash, or with one that goes on in the next block.
-//
-//   u32 masked crc32c of what follows the length | u16 length | u8 type: 1 whole
-//   | u64 sequence ...
-absl::StatusOr<std::optional<std::uint64_t>> FirstSequence(rocksdb::Env& env,
-                                                           const std::string& path) {
-  constexpr std::size_t kBlock = 32'768;
-  constexpr std::size_t kChecked = 6;  // From the type on.
-  constexpr std::size_t kHeader = kChecked + 1;
-  constexpr char kWhole = 1;
+// Of its first so many bytes; of fewer, if there are no more.
+absl::StatusOr<std::uint32_t> ChecksumOf(rocksdb::Env& env, const std::string& path,
+                                         std::uint64_t bytes) {
   std::unique_ptr<rocksdb::SequentialFile> file;
   rocksdb::Status status = env.NewSequentialFile(path, &file, rocksdb::EnvOptions());
-  std::string buffer(kBlock, '\0');
+  std::string buffer(bytes, '\0');
   rocksdb::Slice read;
   if (status.ok()) status = file->Read(buffer.size(), &read, buffer.data());
-  if (!status.ok()) return FromRocks("looking at a log", status);
-  const absl::string_view bytes(read.data(), read.size());
-  WireReader header(bytes);
-  const auto checksum = header.Int<std::uint32_t>();
-  const std::size_t length = header.Int<std::uint16_t>();
-  if (!header.ok() || bytes.size() < kHeader + length || bytes[kChecked] != kWhole) {
-    return std::nullopt;
-  }
-  const std::uint32_t crc = Crc32c(bytes.substr(kChecked, 1 + length));
-  if (checksum != ((crc >> 15 | crc << 17) + 0xa282ead8U)) return std::nullopt;
-  WireReader body(bytes.substr(kHeader));
-  return body.Int<std::uint64_t>();
+  if (!status.ok()) return FromRocks("reading the MANIFEST", status);
+  return Crc32c({read.data(), read.size()});
 }
 
-absl::StatusOr<FileMark> ManifestOf(rocksdb::DB& db) {
-  FileMark manifest;
+absl::StatusOr<ManifestMark> ManifestOf(rocksdb::DB& db, const ManifestMark& last) {
+  ManifestMark manifest;
   std::vector<std::string> names;
   const rocksdb::Status listed = db.GetLiveFiles(names, &manifest.bytes, /*flush_memtable=*/false);
   if (!listed.ok()) return FromRocks("listing the files", listed);
   for (const std::string& name : names) {
     manifest.number = NumberOfManifest(name).value_or(manifest.number);
   }
+  // It changes rarely, and is read again only then.
+  if (manifest.number == last.number && manifest.bytes == last.bytes) return last;
+  const auto checksum = ChecksumOf(
+      *db.GetEnv(), absl::StrCat(db.GetName(), "/", ManifestName(manifest.number)), manifest.bytes);
+  if (!checksum.ok()) return checksum.status();
+  manifest.checksum = *checksum;
   return manifest;
 }
 
@@ -123,7 +110,7 @@ absl::Status Shorter(absl::string_view name, std::uint64_t is, std::uint64_t was
 
 // The file that CURRENT names, as it was for the reading above: RocksDB starts a
 // new one at each opening.
-absl::Status CheckManifest(rocksdb::DB& db, const FileMark& mark) {
+absl::Status CheckManifest(rocksdb::DB& db, const ManifestMark& mark) {
   if (mark.number == 0) return absl::OkStatus();
   rocksdb::Env& env = *db.GetEnv();
   std::string current;
@@ -141,42 +128,65 @@ absl::Status CheckManifest(rocksdb::DB& db, const FileMark& mark) {
   read = env.GetFileSize(absl::StrCat(db.GetName(), "/", ManifestName(number)), &bytes);
   if (!read.ok()) return FromRocks("looking at the MANIFEST", read);
   if (bytes < mark.bytes) return Shorter(ManifestName(number), bytes, mark.bytes);
+  const auto checksum =
+      ChecksumOf(env, absl::StrCat(db.GetName(), "/", ManifestName(number)), mark.bytes);
+  if (!checksum.ok()) return checksum.status();
+  if (*checksum == mark.checksum) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("the first ", mark.bytes, " bytes of the file ",
+                                          ManifestName(number),
+                                          " are not those that were durable"));
+}
+
+// Whether the logs that are needed hold all writes from the first one in them to
+// number `last`.
+absl::Status CheckNoHole(const std::string& name, const LogContent& log, std::uint64_t last,
+                         std::optional<std::uint64_t>& next) {
+  for (const WriteRun& run : log.runs) {
+    if (next.has_value() && run.first != *next && *next <= last) {
+      return absl::DataLossError(absl::StrCat("the writes from number ", *next, " on, before ",
+                                              run.first, " in the file ", name, ", are missing"));
+    }
+    next = run.last + 1;
+  }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status MarkFiles(rocksdb::DB& db, WatermarkValue& value) {
+absl::Status MarkFiles(rocksdb::DB& db, const ManifestMark& last, WatermarkValue& value) {
   absl::StatusOr<std::vector<FileMark>> logs =
       LogsFrom(*db.GetEnv(), db.GetName(), OldestLogNeeded(db));
   if (!logs.ok()) return logs.status();
-  if (!logs->empty()) logs->back().bytes = 0;
-  const absl::StatusOr<FileMark> manifest = ManifestOf(db);
+  const absl::StatusOr<ManifestMark> manifest = ManifestOf(db, last);
   if (!manifest.ok()) return manifest.status();
   value.logs = *std::move(logs);
   value.manifest = *manifest;
   return absl::OkStatus();
 }
 
-absl::Status CheckLogOrder(rocksdb::Env& env, const std::string& directory) {
-  const absl::StatusOr<std::vector<FileMark>> logs = LogsFrom(env, directory, 0);
+absl::StatusOr<LogContents> WalkLogs(rocksdb::Env& env, const std::string& directory,
+                                     std::uint64_t oldest) {
+  const absl::StatusOr<std::vector<FileMark>> logs = LogsFrom(env, directory, oldest);
   if (!logs.ok()) return logs.status();
+  LogContents contents;
   std::uint64_t last = 0;
   for (const FileMark& log : *logs) {
     const std::string name = LogName(log.number);
-    const auto first = FirstSequence(env, absl::StrCat(directory, "/", name));
-    if (!first.ok()) return first.status();
-    if (!first->has_value()) continue;
-    if (**first <= last) {
-      return absl::DataLossError(absl::StrCat("the file ", name, " begins with write number ",
-                                              **first, ", but one before it with ", last));
+    absl::StatusOr<LogContent> content = WalkLog(env, absl::StrCat(directory, "/", name));
+    if (!content.ok()) return content.status();
+    for (const WriteRun& run : content->runs) {
+      if (run.first <= last) {
+        return absl::DataLossError(absl::StrCat("the file ", name, " has write number ", run.first,
+                                                " after number ", last));
+      }
+      last = run.last;
     }
-    last = **first;
+    contents[log.number] = *std::move(content);
   }
-  return absl::OkStatus();
+  return contents;
 }
 
-absl::Status CheckFiles(rocksdb::DB& db, const WatermarkValue& value) {
+absl::Status CheckFiles(rocksdb::DB& db, const WatermarkValue& value, const LogContents& logs) {
   const absl::Status manifest = CheckManifest(db, value.manifest);
   if (!manifest.ok()) return manifest;
   const std::uint64_t oldest = OldestLogNeeded(db);
@@ -191,6 +201,15 @@ absl::Status CheckFiles(rocksdb::DB& db, const WatermarkValue& value) {
     }
     if (!sized.ok()) return FromRocks("looking at a log", sized);
     if (bytes < log.bytes) return Shorter(name, bytes, log.bytes);
+    const auto found = logs.find(log.number);
+    if (log.bytes > 0 && found != logs.end() && !found->second.begins) {
+      return absl::DataLossError(absl::StrCat("the file ", name, " does not begin with an entry"));
+    }
+  }
+  std::optional<std::uint64_t> next;
+  for (auto log = logs.lower_bound(oldest); log != logs.end(); ++log) {
+    const absl::Status whole = CheckNoHole(LogName(log->first), log->second, value.sequence, next);
+    if (!whole.ok()) return whole;
   }
   return absl::OkStatus();
 }

@@ -1,10 +1,13 @@
 #include "server/storage/rocksdb/restore.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "rocksdb/db.h"
 #include "rocksdb/utilities/backup_engine.h"
@@ -21,6 +24,25 @@
 namespace onced {
 namespace {
 
+// Links followed, as far as it is there, and with a slash at its end.
+std::string RealPath(const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(directory, error);
+  return absl::StrCat(error ? AbsolutePath(directory) : real.string(), "/");
+}
+
+// The next backup would remove a store among the backups; a restore that is begun
+// anew removes what is in the data directory.
+absl::Status CheckApart(const RestoreOptions& options) {
+  if (options.from.empty() || options.data_dir.empty()) return absl::OkStatus();
+  const std::string from = RealPath(options.from);
+  const std::string to = RealPath(AbsolutePath(options.data_dir));
+  if (!absl::StartsWith(from, to) && !absl::StartsWith(to, from)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("data directory ", options.data_dir, ": must not be the backup directory ",
+                   options.from, ", lie in it, or hold it: name another one"));
+}
+
 // One restore, step by step. Used once.
 class Restorer {
  public:
@@ -34,7 +56,8 @@ class Restorer {
   // takes it for a store, 3. made another than the one that was backed up,
   // 4. durable, 5. a store.
   absl::StatusOr<RestoreReport> Restore() {
-    absl::Status status = OpenEngine();
+    absl::Status status = CheckApart(options_);
+    if (status.ok()) status = OpenEngine();
     if (status.ok()) status = FindBackup();
     if (status.ok()) status = CheckIt();
     if (status.ok()) status = Begin();
@@ -51,6 +74,8 @@ class Restorer {
     if (!env_.FileExists(absl::StrCat(options_.from, "/meta")).ok()) {
       return absl::NotFoundError(absl::StrCat(where_, ": there is no backup in it"));
     }
+    const absl::Status listed = CheckLists(env_, options_.from);
+    if (!listed.ok()) return listed;
     rocksdb::BackupEngineReadOnly* engine = nullptr;
     const rocksdb::Status opened = rocksdb::BackupEngineReadOnly::Open(
         rocksdb::BackupEngineOptions(options_.from, &env_), &env_, &engine);

@@ -20,7 +20,7 @@ struct RestoreOptions {
   std::string from;                        // A directory of backups.
   std::optional<std::uint32_t> backup_id;  // nullopt: the newest.
   std::string data_dir;                    // Vacant, or with a restore that did not end.
-  std::int64_t fence_floor = 0;            // 0 to kFenceFloorMax.
+  std::int64_t fence_floor = 0;            // 0 to limits::kFenceFloorMax.
   absl::Time wall_now;
   Random& random;               // Of the new epoch.
   rocksdb::Env* env = nullptr;  // Of both directories; nullptr: the machine's own.

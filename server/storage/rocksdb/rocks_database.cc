@@ -141,12 +141,22 @@ class Opener {
     const std::string lock_path = absl::StrCat(options_.data_dir, "/LOCK");
     const rocksdb::Status locked = db_options_.env->LockFile(lock_path, &lock);
     if (!locked.ok()) return FromRocksOpen(options_.data_dir, locked);
-    absl::Status checked = CheckLogOrder(*db_options_.env, options_.data_dir);
-    if (absl::IsDataLoss(checked)) checked = Damaged(checked.message());
-    if (checked.ok()) checked = CheckLog();
+    const absl::Status checked = CheckLogs();
     const rocksdb::Status unlocked = db_options_.env->UnlockFile(lock);
     if (!checked.ok()) return checked;
     return unlocked.ok() ? absl::OkStatus() : FromRocksOpen(options_.data_dir, unlocked);
+  }
+
+  absl::Status CheckLogs() {
+    auto logs = WalkLogs(*db_options_.env, options_.data_dir, OldestLogNamed());
+    if (absl::IsDataLoss(logs.status())) return Damaged(logs.status().message());
+    if (!logs.ok()) return Here(logs.status());
+    logs_ = *std::move(logs);
+    return CheckLog();
+  }
+
+  std::uint64_t OldestLogNamed() const {
+    return mark_.has_value() && !mark_->logs.empty() ? mark_->logs.front().number : 0;
   }
 
   // What can be seen of a store that is not changed by it.
@@ -203,7 +213,7 @@ class Opener {
     const std::unique_ptr<rocksdb::DB> db(opened);
     const std::vector<Family> freed(handles.begin(), handles.end());
     Sight sight{.last_sequence = db->GetLatestSequenceNumber()};
-    if (mark_.has_value()) sight.files = CheckFiles(*db, *mark_);
+    if (mark_.has_value()) sight.files = CheckFiles(*db, *mark_, logs_);
     std::string bytes;
     const rocksdb::Status read =
         db->Get({}, rocksdb::Slice(kIdentityKey.data(), kIdentityKey.size()), &bytes);
@@ -273,6 +283,10 @@ class Opener {
     return absl::Status(status.code(), absl::StrCat(where_, ": ", status.message()));
   }
 
+  absl::Time WallNow() const {
+    return options_.time_source != nullptr ? options_.time_source->Read().wall : options_.wall_now;
+  }
+
   // ---- A store that was there before ----
 
   absl::Status ResumeStore(StoreMeta meta) {
@@ -284,7 +298,7 @@ class Opener {
           absl::StrCat(where_, ": damaged: the ", database_->meta.identity.shards,
                        " shards that it was made with are not the ones that are there"));
     }
-    Resume(BelievedAtStart(options_.wall_now, database_->meta.clock_mark, options_.max_downtime),
+    Resume(BelievedAtStart(WallNow(), database_->meta.clock_mark, options_.max_downtime),
            options_.restart_grace, database_->meta);
     const absl::Status opened = OpenWatermark();
     return opened.ok() ? WriteMeta(EncodeResumed(database_->meta)) : opened;
@@ -310,7 +324,7 @@ class Opener {
     if (status.ok()) status = CreateFamilies(shards);
     if (status.ok()) status = SyncEntries(options_.data_dir);
     if (!status.ok()) return status;
-    database_->meta = NewMeta(shards, options_.random, options_.wall_now);
+    database_->meta = NewMeta(shards, options_.random, WallNow());
     // Before the identity, since a store that has one must have a watermark.
     status = OpenWatermark();
     if (status.ok()) {
@@ -377,6 +391,7 @@ class Opener {
   rocksdb::DBOptions db_options_;
   std::vector<std::string> names_;  // Of the column families that are there.
   std::optional<WatermarkValue> mark_;
+  LogContents logs_;
   absl::Status mark_damage_;  // Why there is none, though there is the file.
   std::unique_ptr<RocksDatabase> database_;
   std::map<std::string, Family> families_;  // Not yet moved to `database_`. Gone before it.

@@ -6,9 +6,12 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "rocksdb/db.h"
 #include "rocksdb/metadata.h"
 #include "rocksdb/options.h"
+#include "rocksdb/sst_file_reader.h"
+#include "rocksdb/table.h"
 #include "rocksdb/table_properties.h"
 #include "server/storage/rocksdb/expiry_properties.h"
 #include "server/storage/rocksdb/rocks_database.h"
@@ -44,6 +47,18 @@ absl::StatusOr<Shares> UselessShares(rocksdb::DB& db, rocksdb::ColumnFamilyHandl
         sample.has_value() ? sample->UselessShare(expired_by) : 1;
   }
   return shares;
+}
+
+// All of its blocks, from the disk.
+rocksdb::Status VerifyFile(rocksdb::Env& env, const std::string& path) {
+  rocksdb::BlockBasedTableOptions table;
+  table.no_block_cache = true;
+  rocksdb::Options options;
+  options.env = &env;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  rocksdb::SstFileReader reader(options);
+  const rocksdb::Status opened = reader.Open(path);
+  return opened.ok() ? reader.VerifyChecksum() : opened;
 }
 
 }  // namespace
@@ -91,11 +106,23 @@ absl::StatusOr<std::vector<SpacePiece>> RocksSpace::Look(ShardId shard) const {
     SpacePiece& piece = pieces.back();
     piece.to = std::max(piece.to, file.largestkey);
     piece.bytes += file.size;
+    piece.paths.push_back(absl::StrCat(file.directory, "/", file.relative_filename));
     // One that went between the two questions has none: it is somebody else's.
     piece.useless_bytes += static_cast<std::uint64_t>(static_cast<double>(file.size) *
                                                       (*shares)[file.relative_filename]);
   }
   return pieces;
+}
+
+absl::Status RocksSpace::Verify(const SpacePiece& piece) const {
+  rocksdb::Env& env = *database_.db->GetEnv();
+  for (const std::string& path : piece.paths) {
+    if (stopped_) return absl::CancelledError("the sweeper was stopped");
+    const rocksdb::Status status = VerifyFile(env, path);
+    if (status.ok() || env.FileExists(path).IsNotFound()) continue;
+    return FromRocks(absl::StrCat("reading ", path), status);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RocksSpace::Rewrite(const SpacePiece& piece) {

@@ -24,6 +24,7 @@ struct SpacePiece {
   std::string to;
   std::uint64_t bytes = 0;
   std::uint64_t useless_bytes = 0;  // An estimate: what a rewrite would not write again.
+  std::vector<std::string> paths;   // Of the files.
 
   double useless_share() const {
     return bytes == 0 ? 0 : static_cast<double>(useless_bytes) / static_cast<double>(bytes);
@@ -45,7 +46,12 @@ class RocksSpace {
   // All of a shard's files, in pieces in the order of keys, as small as can be.
   // Files without a sample count as useless: to rewrite them gives them one.
   absl::StatusOr<std::vector<SpacePiece>> Look(ShardId shard) const;
-  // CANCELLED after Stop(); nothing has changed then.
+  // Reads the piece's files, and finds the damage at which a rewrite would end the
+  // whole store: RocksDB takes no more writes then. DATA_LOSS, which names the
+  // file, UNAVAILABLE if reading fails, CANCELLED after Stop(). Files that went
+  // since Look() are none of the piece any more.
+  absl::Status Verify(const SpacePiece& piece) const;
+  // Of what was verified. CANCELLED after Stop(); nothing has changed then.
   absl::Status Rewrite(const SpacePiece& piece);
   // Of a shard's files, now.
   std::uint64_t BytesOf(ShardId shard) const;

@@ -17,7 +17,7 @@ absl::Status FromRocks(absl::string_view what, const rocksdb::Status& status) {
 
 absl::Status FromRocksOpen(absl::string_view directory, const rocksdb::Status& status) {
   const std::string where = absl::StrCat("data directory ", directory);
-  const std::string message = status.ToString();
+  const std::string message = absl::StrReplaceAll(status.ToString(), {{"\n", " "}});
   if (status.IsIOError() && absl::StrContains(message, "Permission denied")) {
     return absl::FailedPreconditionError(
         absl::StrCat(where, ": a file in it may not be read and written: ", message));

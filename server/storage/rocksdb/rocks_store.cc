@@ -58,7 +58,7 @@ RocksStore::RocksStore(const Options& options, std::unique_ptr<RocksDatabase> da
       fences_(database_->meta.fences),
       watermark_(std::make_unique<WatermarkKeeper>(*database_->db, *database_->file_changes,
                                                    std::move(database_->watermark),
-                                                   WatermarkStoreId(identity_), !sync_)),
+                                                   WatermarkStoreId(identity_))),
       clock_mark_us_(StoredTime(database_->meta.clock_mark)) {}
 
 RocksStore::~RocksStore() = default;
@@ -191,7 +191,10 @@ absl::StatusOr<BackupReport> RocksStore::Backup(const BackupPlan& plan, absl::Ti
                                                 const std::atomic<bool>& stop) {
   const absl::Status usable = FailedEarlier();
   if (!usable.ok()) return usable;
-  return MakeBackup(*database_->db, identity_, plan, cut_time, stop);
+  backing_up_ = true;
+  auto report = MakeBackup(*database_->db, identity_, plan, cut_time, stop);
+  backing_up_ = false;
+  return report;
 }
 
 }  // namespace onced

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "server/base/backup_report.h"
+#include "server/base/believed_clock.h"
 #include "server/base/mutex.h"
 #include "server/base/random.h"
 #include "server/storage/rocksdb/rocks_space.h"
@@ -65,7 +66,10 @@ class RocksStore final : public Store {
     // How long an expired record is kept at least, once compaction meets it.
     // More than the second by which the clock mark runs ahead of the clock.
     absl::Duration reclaim_grace = absl::Hours(1);
-    absl::Time wall_now;  // The wall clock, at opening: it ends the outage.
+    // The wall clock, once all files are open, which takes its time: it ends the
+    // outage. Without `time_source`, as of a test, it says `wall_now`.
+    const TimeSource* time_source = nullptr;
+    absl::Time wall_now;
     // Unless it is further ahead of the clock mark than this, or behind it: then
     // time goes on from the mark.
     absl::Duration max_downtime = absl::InfiniteDuration();
@@ -90,6 +94,8 @@ class RocksStore final : public Store {
   // As durable as a unit of work is: in a store that may lose its last writes,
   // the mark may go with them, for all that was decided below it went as well.
   absl::Status RaiseClockMark(absl::Time mark) override ABSL_LOCKS_EXCLUDED(clock_mutex_);
+  // Until it has ended, no file's space is given back.
+  bool backing_up() const { return backing_up_; }
   // Asks the file system, each time: that costs a microsecond.
   bool LowOnSpace() const override { return FreeBytes() < disk_floor_bytes_; }
   // Left for this process's user; as much as can be told, if it can't be asked.
@@ -130,6 +136,7 @@ class RocksStore final : public Store {
   const std::unique_ptr<RocksDatabase> database_;
 
   std::atomic<bool> failed_ = false;
+  std::atomic<bool> backing_up_ = false;
 
   // Of each shard, read and written by whoever runs that shard's units.
   std::vector<Fence> fences_;

@@ -20,6 +20,7 @@ std::vector<SpacePiece> Choose(std::vector<SpacePiece> pieces) {
       chosen.back().to = std::move(piece.to);
       chosen.back().bytes += piece.bytes;
       chosen.back().useless_bytes += piece.useless_bytes;
+      chosen.back().paths.insert(chosen.back().paths.end(), piece.paths.begin(), piece.paths.end());
     } else if (worth) {
       chosen.push_back(std::move(piece));
     }
@@ -53,6 +54,10 @@ absl::Status Sweep::Run() {
   if (!status.ok()) return status;
   useless_bytes_ = left.useless_bytes;
   last_ended_us_ = absl::ToUnixMicros(clock_.Now());
+  if (absl::IsDataLoss(left.unread)) {
+    return absl::DataLossError(absl::StrCat(left.unread.message(), ": restore a backup"));
+  }
+  if (!left.unread.ok()) return left.unread;
   if (left.for_want_of_room == 0) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("no room to rewrite ", left.for_want_of_room, " bytes of files"));
@@ -60,12 +65,20 @@ absl::Status Sweep::Run() {
 
 absl::Status Sweep::SweepShard(ShardId shard, Left& left) {
   auto pieces = space_.Look(shard);
-  if (!pieces.ok()) return pieces.status();
+  if (!pieces.ok()) return Leave(pieces.status(), left);
   left.useless_bytes += UselessBytes(*pieces);
   for (const SpacePiece& piece : Choose(*std::move(pieces))) {
+    // What is rewritten would only take more, as long as a backup holds the old files.
+    if (disk_.backing_up()) return absl::CancelledError("a backup is being made");
     // Asked each time: others write meanwhile.
     if (!disk_.HasRoomFor(piece.bytes)) {
       left.for_want_of_room += piece.bytes;
+      continue;
+    }
+    const absl::Status verified = space_.Verify(piece);
+    if (!verified.ok()) {
+      const absl::Status cancelled = Leave(verified, left);
+      if (!cancelled.ok()) return cancelled;
       continue;
     }
     const std::uint64_t before = space_.BytesOf(shard);
@@ -75,6 +88,14 @@ absl::Status Sweep::SweepShard(ShardId shard, Left& left) {
     telemetry_.Rewritten(piece.bytes, before - std::min(before, after));
     left.useless_bytes -= piece.useless_bytes;
   }
+  return absl::OkStatus();
+}
+
+// Of what was only read: what else is there is swept all the same.
+absl::Status Sweep::Leave(const absl::Status& failure, Left& left) {
+  if (absl::IsCancelled(failure)) return failure;
+  const bool graver = absl::IsDataLoss(failure) && !absl::IsDataLoss(left.unread);
+  if (left.unread.ok() || graver) left.unread = failure;
   return absl::OkStatus();
 }
 

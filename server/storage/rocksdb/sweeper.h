@@ -26,7 +26,8 @@ namespace onced {
 // Promise:   a record goes only when ReclaimFilter says so: `reclaim_grace` after
 //            its expiry, by the believed clock.
 // Limits:    where less than that share has expired, the rest stays until more has.
-//            No piece is begun that may need more room than there is.
+//            No piece is begun that may need more room than there is, or that has
+//            a damaged file: RocksDB would take no more writes after it.
 class Sweep {
  public:
   // Below it, a rewrite would write three bytes for one that it gives back.
@@ -40,8 +41,9 @@ class Sweep {
   Sweep(RocksStore& disk, Store& store, const Clock& clock, Telemetry& telemetry,
         std::uint64_t bytes_per_second);
 
-  // CANCELLED if it was stopped; RESOURCE_EXHAUSTED if there was no room for some
-  // of it. Either way it can be run again.
+  // CANCELLED if it was stopped; DATA_LOSS if some of it was left alone since a file
+  // is damaged, UNAVAILABLE if reading or writing failed, RESOURCE_EXHAUSTED if there was no room
+  // for some. Either way it can be run again, and the store is none the worse for it.
   absl::Status Run();
   // For ever. Waits until a rewrite under way has ended, which is soon.
   void Stop();
@@ -56,9 +58,12 @@ class Sweep {
   struct Left {
     std::uint64_t useless_bytes = 0;
     std::uint64_t for_want_of_room = 0;
+    absl::Status unread;  // Why: of what is damaged, or else can't be read, the first.
   };
 
   absl::Status SweepShard(ShardId shard, Left& left);
+  // Notes it; CANCELLED if that is what it is.
+  static absl::Status Leave(const absl::Status& failure, Left& left);
 
   // Constant after construction.
   RocksStore& disk_;

@@ -51,7 +51,9 @@ std::string EncodeSlot(const Slot& slot) {
   out.Int(slot.turn);
   out.Int(value.sequence);
   out.Int(value.store);
-  Put(out, value.manifest);
+  out.Int(value.manifest.number);
+  out.Int(value.manifest.bytes);
+  out.Int(value.manifest.checksum);
   out.Int(static_cast<std::uint32_t>(logs));
   for (std::size_t i = value.logs.size() - logs; i < value.logs.size(); ++i) {
     Put(out, value.logs[i]);
@@ -61,7 +63,7 @@ std::string EncodeSlot(const Slot& slot) {
 
 // What stands in a slot, without what is left of longer ones behind it.
 absl::string_view Used(absl::string_view slot) {
-  constexpr std::size_t kLogs = kMagicBytes + 5 * sizeof(std::uint64_t);
+  constexpr std::size_t kLogs = kMagicBytes + 5 * sizeof(std::uint64_t) + sizeof(std::uint32_t);
   if (absl::StartsWith(slot, kMagicV1)) return slot.substr(0, kSlotBytesV1);
   if (slot.size() < kLogs + sizeof(std::uint32_t)) return {};
   WireReader in(slot.substr(kLogs));
@@ -80,7 +82,9 @@ std::optional<Slot> DecodeSlot(absl::string_view bytes) {
   slot.value.sequence = in.Int<std::uint64_t>();
   slot.value.store = in.Int<std::uint64_t>();
   if (!first_version) {
-    slot.value.manifest = TakeFileMark(in);
+    slot.value.manifest.number = in.Int<std::uint64_t>();
+    slot.value.manifest.bytes = in.Int<std::uint64_t>();
+    slot.value.manifest.checksum = in.Int<std::uint32_t>();
     slot.value.logs.resize(std::min<std::size_t>(in.Int<std::uint32_t>(), Watermark::kLogsMax));
     for (FileMark& log : slot.value.logs) log = TakeFileMark(in);
   }

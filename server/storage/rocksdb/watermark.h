@@ -27,15 +27,21 @@ struct FileMark {
   bool operator==(const FileMark&) const = default;
 };
 
+struct ManifestMark {
+  std::uint64_t number = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t checksum = 0;  // crc32c of these bytes.
+  bool operator==(const ManifestMark&) const = default;
+};
+
 // RocksDB opens a store whose log was deleted, or cut at the end of an entry,
 // without a word: as a smaller one. So it does with a MANIFEST without its end,
 // which is the list of all other files. The watermark tells.
 struct WatermarkValue {
   std::uint64_t sequence = 0;  // RocksDB's number of the last write known to be durable.
   std::uint64_t store = 0;     // Of one store, and of no other.
-  FileMark manifest;           // Number 0: not known; older versions did not say.
-  // The logs that were needed, oldest first. Of the last one, to which the store
-  // still wrote, `bytes` is 0: the sequence is its measure.
+  ManifestMark manifest;       // Number 0: not known; older versions did not say.
+  // The logs that were needed, oldest first.
   std::vector<FileMark> logs;
   bool operator==(const WatermarkValue&) const = default;
 };
@@ -45,7 +51,7 @@ std::uint64_t WatermarkStoreId(const StoreIdentity& identity);
 // while one is written leaves the other, and a full disk does not matter.
 //
 //   offset 0 and 4096:  8 bytes "oncedwm2" | u64 turn | u64 sequence | u64 store
-//                       | u64 manifest number | u64 its bytes
+//                       | u64 manifest number | u64 its bytes | u32 their crc32c
 //                       | u32 logs | as many times: u64 number | u64 bytes
 //                       | u32 crc32c of all the above
 //   "oncedwm1", of stores in format 1, ends after `store`, with its crc32c.

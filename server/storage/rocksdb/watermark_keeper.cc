@@ -11,14 +11,10 @@
 namespace onced {
 
 WatermarkKeeper::WatermarkKeeper(rocksdb::DB& db, FileChanges& changes,
-                                 std::unique_ptr<Watermark> file, std::uint64_t store,
-                                 bool sync_log)
-    : db_(db),
-      changes_(changes),
-      store_(store),
-      sync_log_(sync_log),
-      file_(std::move(file)),
-      runner_([this] { Run(); }) {
+                                 std::unique_ptr<Watermark> file, std::uint64_t store)
+    : db_(db), changes_(changes), store_(store), file_(std::move(file)), runner_([this] {
+        Run();
+      }) {
   changes_.Listen([this] { Touch(); });
 }
 
@@ -40,6 +36,11 @@ void WatermarkKeeper::Touch() {
   wake_.NotifyOne();
 }
 
+void WatermarkKeeper::TouchAgain() {
+  MutexLock lock(mutex_);
+  touched_ = !stopping_;
+}
+
 void WatermarkKeeper::Run() {
   thread_.Adopt();
   while (AwaitTouch()) {
@@ -59,13 +60,14 @@ bool WatermarkKeeper::AwaitTouch() {
 // 1. look how far the store is, 2. make sure that this is durable, 3. say so.
 absl::Status WatermarkKeeper::WriteNow() {
   WatermarkValue value{.sequence = db_.GetLatestSequenceNumber(), .store = store_};
-  const absl::Status marked = MarkFiles(db_, value);
-  if (!marked.ok()) return marked;
-  if (sync_log_) {
-    const absl::Status synced = FromRocks("syncing the log", db_.SyncWAL());
-    if (!synced.ok()) return synced;
+  if (!MarkFiles(db_, manifest_, value).ok()) {
+    // Nothing was changed by looking, as when there are no descriptors left.
+    TouchAgain();
+    return absl::OkStatus();
   }
-  return file_->Write(value);
+  manifest_ = value.manifest;
+  const absl::Status synced = FromRocks("syncing the log", db_.SyncWAL());
+  return synced.ok() ? file_->Write(value) : synced;
 }
 
 }  // namespace onced

@@ -35,9 +35,8 @@ class WatermarkKeeper {
  public:
   static constexpr absl::Duration kLag = absl::Milliseconds(100);
 
-  // `sync_log`: writes are not synced by themselves, so it does that before.
   WatermarkKeeper(rocksdb::DB& db, FileChanges& changes, std::unique_ptr<Watermark> file,
-                  std::uint64_t store, bool sync_log);
+                  std::uint64_t store);
   ~WatermarkKeeper();
 
   // Something was written, or RocksDB has changed its files.
@@ -52,12 +51,12 @@ class WatermarkKeeper {
   // False: stopping, and there is nothing to write.
   bool AwaitTouch() RUNS_ON(thread_) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status WriteNow() RUNS_ON(thread_);
+  void TouchAgain() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Constant after construction.
   rocksdb::DB& db_;
   FileChanges& changes_;
   const std::uint64_t store_;
-  const bool sync_log_;
 
   // Shared.
   std::atomic<bool> failed_{false};
@@ -69,6 +68,7 @@ class WatermarkKeeper {
   // Its own thread only.
   ThreadRole thread_;
   const std::unique_ptr<Watermark> file_ OWNED_BY(thread_);
+  ManifestMark manifest_ OWNED_BY(thread_);  // Of the last mark.
 
   std::thread runner_;  // Last: starts once everything above exists.
 };

@@ -55,7 +55,9 @@ INSTANTIATE_TEST_SUITE_P(
                             {"a released grant came back", "a released token succeeded"}},
                     Planted{"fence-back", {"a fence went back"}},
                     Planted{"stale-read", {"an acknowledged", "came back", "fit into no order"}},
-                    Planted{"changed-result", {"what is replayed was never committed"}}),
+                    Planted{"changed-result",
+                            {"what is replayed was never committed",
+                             "other bytes are replayed than were committed"}}),
     NameOf);
 
 }  // namespace

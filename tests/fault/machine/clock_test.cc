@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/admin_client.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/fault/machine/faulty_server.h"
@@ -63,6 +64,14 @@ class Clock : public testing::Test {
     return integration::ParseMetrics(reply.body).at("idempotency_clock_step_seconds");
   }
   std::string Log() { return server_->process().err().Text(); }
+
+  // As `oncectl clock accept` does. How far the wall clock was ahead.
+  absl::Duration Accept() {
+    client::AdminClient admin = client::AdminClient::Connect(server_->admin_address());
+    const auto accepted = admin.AcceptClock({});
+    if (!accepted.ok()) throw std::runtime_error(std::string(accepted.status().message()));
+    return absl::Seconds(accepted->step().seconds()) + absl::Nanoseconds(accepted->step().nanos());
+  }
 
   // Keys in every state, and what they were told.
   void Fill() {
@@ -273,6 +282,33 @@ TEST_F(Clock, AYearBackIsAccepted) {
   SetAhead(-kYear - absl::Hours(1));  // From now on it is compared with that.
   ExpectUntouched();
   ExpectNotBelieved(-absl::Hours(1));
+}
+
+TEST_F(Clock, AnHourAheadIsAcceptedWhileItRuns) {
+  Fill();
+  SetAhead(absl::Hours(1));
+  ExpectUntouched();
+  EXPECT_NEAR(absl::ToDoubleSeconds(Accept()), 3'600, absl::ToDoubleSeconds(kSlack));
+  EXPECT_GE(ServerTime(), filled_ + absl::Hours(1) - absl::Seconds(1));
+  EXPECT_EQ(StepMetric(), 0);
+  EXPECT_THAT(Log(), HasSubstr("\"event\":\"clock_step_accepted\""));
+  EXPECT_EQ(api_->Inspect("held").state(), v1::STATE_LAPSED) << "its 10 minutes are over";
+  EXPECT_EQ(api_->Reserve("done").outcome(), v1::OUTCOME_REPLAYED);
+  ExpectFencesGrow();
+  EXPECT_EQ(Accept(), absl::ZeroDuration());
+}
+
+// Time goes on as before; from now on the clock is compared from where it is.
+TEST_F(Clock, AnHourBackIsAcceptedWhileItRuns) {
+  Fill();
+  SetAhead(-absl::Hours(1));
+  ExpectUntouched();
+  EXPECT_NEAR(absl::ToDoubleSeconds(Accept()), -3'600, absl::ToDoubleSeconds(kSlack));
+  ExpectUntouched();
+  EXPECT_EQ(StepMetric(), 0);
+  SetAhead(-absl::Minutes(59));
+  ExpectUntouched();
+  ExpectNotBelieved(absl::Minutes(1));
 }
 
 }  // namespace

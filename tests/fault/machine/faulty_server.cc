@@ -48,6 +48,7 @@ Started::Started(const std::vector<std::string>& args) : process_({.argv = args}
   if (!line.has_value()) return;
   address_ = integration::JsonText(*line, "listen");
   http_address_ = integration::JsonText(*line, "http_listen");
+  admin_address_ = integration::JsonText(*line, "admin_listen");
 }
 
 std::vector<std::string> Started::Lines() { return integration::LinesOf(process_.err().AllText()); }

@@ -32,6 +32,7 @@ class Started {
   bool serving() const { return !address_.empty(); }
   const std::string& address() const { return address_; }
   const std::string& http_address() const { return http_address_; }
+  const std::string& admin_address() const { return admin_address_; }
   integration::Process& process() { return process_; }
   // Once it has ended: what it said on the standard error, as lines.
   std::vector<std::string> Lines();
@@ -40,6 +41,7 @@ class Started {
   integration::Process process_;
   std::string address_;
   std::string http_address_;
+  std::string admin_address_;
 };
 
 // Copies a data directory whose server isn't running.

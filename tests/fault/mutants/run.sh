@@ -29,6 +29,14 @@ mutants() {
     server/storage/rocksdb/rocks_database.cc \
     'if (mark_.has_value() && sight.last_sequence < mark_->sequence) {' \
     'if (mark_.has_value() && sight.last_sequence > ~std::uint64_t{1}) {'
+  mutant watermark-files fault_machine_test Damage.OfAnOlderLog \
+    server/storage/rocksdb/rocks_database.cc \
+    'sight.files = CheckFiles(*db, *mark_, logs_);' \
+    'sight.files = absl::OkStatus();'
+  mutant watermark-manifest fault_machine_test Damage.OfTheManifestsEndAfterARestart \
+    server/storage/rocksdb/file_marks.cc \
+    'if (mark.number == 0) return absl::OkStatus();' \
+    'return absl::OkStatus();'
   mutant clock-guard fault_machine_test 'Unbelieved.WhileItRuns/AnHourAhead' \
     server/base/believed_clock.cc \
     'if (off > options_.tolerance ||' \
@@ -39,8 +47,8 @@ mutants() {
     'return plausible || true ? wall : last;'
   mutant clock-mark fault_machine_test 'UnbelievedAtStart.NothingHappens/AnHourBack' \
     server/storage/rocksdb/rocks_database.cc \
-    'BelievedAtStart(options_.wall_now, database_->meta.clock_mark, options_.max_downtime)' \
-    'database_->meta.clock_mark = options_.wall_now'
+    'BelievedAtStart(WallNow(), database_->meta.clock_mark, options_.max_downtime)' \
+    'database_->meta.clock_mark = WallNow()'
   mutant outage-grace fault_machine_test Clock.AnHourDownIsBelieved \
     server/ledger/record.cc \
     '.grace_until = now + restart_grace' \
@@ -57,6 +65,14 @@ mutants() {
     server/storage/rocksdb/rocks_store.cc \
     'FenceKey(shard), EncodeFence(fence))' \
     'FenceKey(shard), EncodeFence({}))'
+  mutant restore-epoch conformance_test BackupTest.WhatWasPendingIsHeldAndItsTokenIsDead \
+    server/storage/codec/restored_meta.cc \
+    'meta.identity.epoch = AnotherEpoch(meta.identity.epoch, random);' \
+    '(void)AnotherEpoch(meta.identity.epoch, random);'
+  mutant restore-fences conformance_test BackupTest.FencesGoOnAboveAllThatWereHandedOut \
+    server/storage/codec/restored_meta.cc \
+    'fence = std::max(fence, *floor);' \
+    'fence = std::max(fence, Fence{});'
   mutant failed-store fault_machine_test Errors.OfTheLogsSyncEndEverything \
     server/storage/metered_store.h \
     'on_failure_();' \

@@ -61,6 +61,23 @@ TEST(SoloWorker, StopWaitsForTheJobAndRefusesFromThenOn) {
   EXPECT_EQ(worker.TryRun([] { ADD_FAILURE(); }), Taken::kStopping);
 }
 
+TEST(SoloWorker, RequestStopRefusesAndDoesNotWait) {
+  SoloWorker worker;
+  std::promise<void> go_on;
+  std::atomic<bool> ended{false};
+  ASSERT_EQ(worker.TryRun([&] {
+    go_on.get_future().wait();
+    ended = true;
+  }),
+            Taken::kYes);
+  worker.RequestStop();  // Would never return, if it waited.
+  EXPECT_FALSE(ended);
+  EXPECT_EQ(worker.TryRun([] { ADD_FAILURE(); }), Taken::kStopping);
+  go_on.set_value();
+  worker.Stop();
+  EXPECT_TRUE(ended);
+}
+
 TEST(SoloWorker, AJobTakenJustBeforeTheEndStillRuns) {
   std::atomic<int> ran{0};
   for (int i = 0; i < 50; ++i) {

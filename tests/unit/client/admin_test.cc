@@ -68,11 +68,38 @@ TEST_F(AdminCommandTest, RefusesBadCommandLines) {
   EXPECT_TRUE(server_.backup.requests.empty());
 }
 
+TEST_F(AdminCommandTest, IsNotSentToADefaultWhenServerWasNamed) {
+  for (const std::vector<std::string>& args :
+       std::vector<std::vector<std::string>>{{"backup"}, {"clock", "accept"}}) {
+    std::vector<std::string> wrong = args;
+    wrong.insert(wrong.end(), {"--server", "elsewhere:1"});
+    const Ran ran = Oncectl(wrong);
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("use --admin-server"));
+    wrong.push_back("--admin-server=" + server_.target());
+    EXPECT_EQ(Oncectl(wrong).code, 2) << "one of the two does nothing";
+    EXPECT_TRUE(server_.backup.requests.empty());
+    EXPECT_TRUE(server_.accept_clock.requests.empty());
+  }
+  env_["ONCECTL_SERVER"] = "elsewhere:1";
+  EXPECT_EQ(Oncectl({"backup"}).code, 0);
+}
+
 TEST_F(AdminCommandTest, ErrorsHaveTheirExitCodes) {
   server_.FailWith({grpc::ABORTED, "another backup is being made"});
   EXPECT_EQ(Oncectl({"backup"}).code, 7);
   server_.FailWith({grpc::RESOURCE_EXHAUSTED, "too little space"});
   EXPECT_EQ(Oncectl({"backup"}).code, 1);
+}
+
+TEST_F(AdminCommandTest, AnUnknownOutcomeIsNoReasonToSendItAgain) {
+  server_.FailWith({grpc::UNAVAILABLE, "gone"});
+  for (const std::vector<std::string>& args :
+       std::vector<std::vector<std::string>>{{"backup"}, {"clock", "accept"}}) {
+    const std::string err = Oncectl(args).err;
+    EXPECT_THAT(err, HasSubstr("The call may have been executed all the same.\n"));
+    EXPECT_THAT(err, testing::Not(HasSubstr("--request-id")));
+  }
 }
 
 }  // namespace

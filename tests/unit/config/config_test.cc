@@ -183,13 +183,31 @@ TEST(LoadConfig, TheAdminServiceCanBeOff) {
   EXPECT_EQ(Loaded(WithFile("admin_listen: off\n")).admin_listen, std::nullopt);
 }
 
+TEST(LoadConfig, ABackupsRateIsNoneOrAtLeastAMebibyte) {
+  for (const char* rate : {"0", "0KiB"}) {
+    EXPECT_EQ(
+        Loaded({.args = {"--data-dir=/d", std::string("--backup-rate=") + rate}}).backup_rate_bytes,
+        0u);
+  }
+  for (const char* rate : {"1", "64", "1023KiB", "1048575", "1025GiB", "fast"}) {
+    EXPECT_THAT(Errors({.args = {"--data-dir=/d", std::string("--backup-rate=") + rate}}),
+                ElementsAre(testing::HasSubstr("from 1MiB to 1024GiB, or 0 for no limit")))
+        << rate;
+  }
+}
+
 TEST(LoadConfig, BackupsLieElsewhere) {
   for (const char* dir : {"/d", "/d/", "/d/backups", "/e/../d/b", "/d/b/../../d"}) {
     EXPECT_THAT(Errors({.args = {"--data-dir=/d", std::string("--backup-dir=") + dir}}),
                 ElementsAre(testing::HasSubstr("must not be data_dir or lie in it")))
         << dir;
   }
-  for (const char* dir : {"/e", "/data", "/d/../e", "/"}) {
+  for (const char* dir : {"/", "/e/..", "/d/.."}) {
+    EXPECT_THAT(Errors({.args = {"--data-dir=/d", std::string("--backup-dir=") + dir}}),
+                ElementsAre(testing::HasSubstr("must not lie in backup_dir")))
+        << dir;
+  }
+  for (const char* dir : {"/e", "/data", "/d/../e"}) {
     Loaded({.args = {"--data-dir=/d", std::string("--backup-dir=") + dir}});
   }
 }

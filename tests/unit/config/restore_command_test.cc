@@ -28,6 +28,10 @@ TEST(ParseRestore, TakesEachFlagInBothForms) {
                             .fence_floor = 4'611'686'018'427'387'903}));
 }
 
+TEST(ParseRestore, APathMayLookLikeAFlag) {
+  EXPECT_EQ(Parsed({"--from=--b", "--data-dir=/d"}).from, "--b");
+}
+
 TEST(ParseRestore, AnswersHelpWhateverElseIsWrong) {
   for (const std::vector<std::string>& args :
        {std::vector<std::string>{"--help"}, {"--from", "/b", "--help"}, {"--nonsense", "--help"}}) {
@@ -45,6 +49,8 @@ const struct {
 } kRefused[] = {
     {"nothing", {}, "--from: is required\n--data-dir: is required"},
     {"no_value", {"--data-dir=/d", "--from"}, "--from: has no value"},
+    {"a_flag_for_a_value", {"--from", "--data-dir", "/x"}, "--from: has no value"},
+    {"a_flag_for_a_value_with_equals", {"--from", "--data-dir=/x"}, "--from: has no value"},
     {"empty", {"--data-dir=/d", "--from="}, "--from: \"\": must be a path"},
     {"twice", {"--from=/b", "--data-dir=/d", "--data-dir=/e"}, "--data-dir: is given twice"},
     {"unknown", {"--from=/b", "--data-dir=/d", "--quick"}, "--quick: no such flag"},

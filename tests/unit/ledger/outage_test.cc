@@ -198,28 +198,59 @@ TEST(EndOutage, NoGraceForWhatLapsedBetweenTwo) {
   }
 }
 
-TEST(EndOutage, KeepsSoManyAndMergesTheClosest) {
+// Up for less than what the mark may be ahead: nothing can have lapsed meanwhile.
+TEST(EndOutage, AFastCrashLoopIsOneOutage) {
+  Outages outages = kOutage;
+  absl::Time up = kUp;
+  for (int i = 0; i < 1'000; ++i) {
+    outages = EndOutage(outages, up - absl::Seconds(1), up + absl::Milliseconds(20), kGrace);
+    up += absl::Milliseconds(20);
+  }
+  EXPECT_TRUE(outages == (Outages{{kDown, up, up + kGrace}}));
+}
+
+// So many that all count still, an hour of service between two.
+Outages TooMany() {
   Outages outages;
   absl::Time up = kUp;
-  const absl::Duration served[] = {absl::Hours(1), absl::Minutes(1), absl::Hours(2)};
-  std::vector<absl::Time> crashes;
   for (std::size_t i = 0; i < kOutagesMax; ++i) {
-    const absl::Time crash = up + served[i == 7 ? 1 : i % 2 * 2];
-    crashes.push_back(crash);
-    up = crash + absl::Minutes(10);
+    const absl::Time crash = up + absl::Hours(1);
+    up = crash + absl::Minutes(i == 7 ? 5 : 10);
     outages = EndOutage(outages, crash, up, kGrace);
   }
-  ASSERT_EQ(outages.size(), kOutagesMax);
-  const Outages one_more = EndOutage(outages, up + absl::Hours(1), up + absl::Hours(2), kGrace);
-  ASSERT_EQ(one_more.size(), kOutagesMax);
-  EXPECT_EQ(one_more[6].down_since, outages[6].down_since);
-  EXPECT_EQ(one_more[6].serving_since, outages[7].serving_since);
-  EXPECT_EQ(one_more[6].grace_until, outages[7].grace_until);
-  // No lease ends earlier by it.
-  for (const absl::Time crash : crashes) {
-    const Pending pending = LeaseUntil(crash + kTick);
-    EXPECT_GE(LeaseEnd(pending, one_more), LeaseEnd(pending, outages));
+  return outages;
+}
+
+TEST(EndOutage, ForgetsTheShortestOfTooMany) {
+  const Outages before = TooMany();
+  ASSERT_EQ(before.size(), kOutagesMax);
+  const absl::Time crash = before.back().serving_since + absl::Hours(1);
+  const Outages after = EndOutage(before, crash, crash + absl::Minutes(1), kGrace);
+  ASSERT_EQ(after.size(), kOutagesMax);
+  EXPECT_EQ(after[6], before[6]);
+  EXPECT_EQ(after[7], before[8]);
+  EXPECT_EQ(after.back().down_since, crash);
+}
+
+// What had lapsed stays so, and what was absent: no end moves to later.
+TEST(EndOutage, BringsNothingBackOfWhatHadLapsed) {
+  Outages outages = TooMany();
+  for (int i = 0; i < 20; ++i) {
+    const absl::Time crash = outages.back().serving_since + absl::Minutes(30 + i);
+    const Outages next = EndOutage(outages, crash, crash + absl::Minutes(1), kGrace);
+    for (absl::Time end = kUp; end < crash; end += absl::Minutes(7)) {
+      const absl::Time was = LeaseEnd(LeaseUntil(end), outages);
+      if (was > crash) continue;
+      ASSERT_LE(LeaseEnd(LeaseUntil(end), next), was) << i;
+    }
+    outages = next;
   }
+}
+
+TEST(EndOutage, ForgetsWhatNoRecordCanRemember) {
+  const absl::Time last = kOutage.back().grace_until + limits::kRetentionMax;
+  EXPECT_EQ(EndOutage(kOutage, last - kTick, last - kTick, kGrace).size(), 2);
+  EXPECT_EQ(EndOutage(kOutage, last - kTick, last, kGrace).size(), 1);
 }
 
 // An extension to the very end of the grace is a lease like any other.

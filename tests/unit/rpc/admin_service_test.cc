@@ -1,14 +1,68 @@
 #include "server/rpc/admin_service.h"
 
+#include <atomic>
+#include <future>
 #include <set>
 
 #include "gmock/gmock.h"
 #include "google/rpc/error_details.pb.h"
+#include "grpcpp/test/default_reactor_test_peer.h"
 #include "gtest/gtest.h"
 #include "server/rpc/errors.h"
+#include "tests/unit/shard/counting_telemetry.h"
 
 namespace onced {
 namespace {
+
+// One call of Backup.
+class BackupCall {
+ public:
+  void Begin(AdminService& service) { service.Backup(&context_, &request_, &response_); }
+  std::string Reason() {
+    const grpc::Status status = finished_.get_future().get();
+    google::rpc::Status error;
+    EXPECT_TRUE(error.ParseFromString(status.error_details()));
+    return ReasonOf(error);
+  }
+
+ private:
+  grpc::CallbackServerContext context_;
+  std::promise<grpc::Status> finished_;
+  const grpc::testing::DefaultReactorTestPeer peer_{
+      &context_, [this](const grpc::Status& status) { finished_.set_value(status); }};
+  const admin_v1::BackupRequest request_;
+  admin_v1::BackupResponse response_;
+};
+
+TEST(AdminService, RequestStopEndsABackupAndDoesNotWaitForIt) {
+  const SystemTimeSource time;
+  BelievedClock clock(time, {});
+  CountingTelemetry telemetry;
+  std::promise<void> stop_asked;
+  std::promise<void> go_on;
+  std::atomic<bool> asked{false};
+  const AdminService::Options options = {
+      .make_backup = [&](absl::Time) -> absl::StatusOr<BackupReport> {
+        stop_asked.get_future().wait();
+        go_on.get_future().wait();
+        return absl::CancelledError("the server is shutting down");
+      },
+      .stop_backup =
+          [&] {
+            if (!asked.exchange(true)) stop_asked.set_value();
+          }};
+  BackupCall first;
+  BackupCall second;
+  AdminService service(options, clock, telemetry);
+  first.Begin(service);
+  service.RequestStop();  // Would never return, if it waited.
+  EXPECT_TRUE(asked);
+  second.Begin(service);
+  EXPECT_EQ(second.Reason(), "DRAINING");
+  go_on.set_value();
+  service.Stop();
+  EXPECT_EQ(first.Reason(), "DRAINING");
+}
 
 TEST(AdminService, ABackupsReportIsTheAnswer) {
   const admin_v1::BackupResponse response =
@@ -67,6 +121,21 @@ TEST(AdminErrors, HaveACodeAReasonAndAMessage) {
   }
   EXPECT_EQ(static_cast<int>(std::size(kRefusals)) + 1,
             admin_v1::ErrorReason_descriptor()->value_count());
+}
+
+TEST(AdminErrors, HaveRetryInfoWhereTheCodeSaysSo) {
+  for (const auto& row : kRefusals) {
+    bool retry = false;
+    google::rpc::RetryInfo info;
+    const auto error = ErrorOf(row.refusal, "disk 7");
+    for (const auto& detail : error.details()) {
+      if (!detail.UnpackTo(&info)) continue;
+      retry = true;
+      EXPECT_EQ(info.retry_delay().seconds(), 1) << row.reason;
+    }
+    EXPECT_EQ(retry, row.code == grpc::UNAVAILABLE || row.code == grpc::RESOURCE_EXHAUSTED)
+        << row.reason;
+  }
 }
 
 const struct {

@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/base/random.h"
+#include "server/ledger/policy.h"
 #include "server/storage/codec/wire.h"
 #include "tests/support/printers.h"
 #include "tests/support/test_records.h"
@@ -69,7 +70,7 @@ const struct {
     {"wall_clock_with_its_lead", absl::Hours(1), 0, MicrosAt(absl::Hours(1) + kFenceLead)},
     {"a_smaller_floor", absl::Hours(1), 17, MicrosAt(absl::Hours(1) + kFenceLead)},
     {"a_larger_floor", absl::Hours(1), MicrosAt(absl::Hours(9)), MicrosAt(absl::Hours(9))},
-    {"the_largest_floor", absl::Hours(1), kFenceFloorMax, kFenceFloorMax},
+    {"the_largest_floor", absl::Hours(1), limits::kFenceFloorMax, limits::kFenceFloorMax},
 };
 
 TEST(RestoredMeta, FencesGoOnAboveTheFloor) {
@@ -85,7 +86,7 @@ TEST(RestoredMeta, FencesGoOnAboveTheFloor) {
 
 TEST(RestoredMeta, AFloorOutOfBoundsIsRefused) {
   for (const std::int64_t floor :
-       {std::int64_t{-1}, kFenceFloorMax + 1, std::numeric_limits<std::int64_t>::max()}) {
+       {std::int64_t{-1}, limits::kFenceFloorMax + 1, std::numeric_limits<std::int64_t>::max()}) {
     ScriptedRandom random({});
     const absl::Status status =
         RestoredMeta(Stored(), Terms(absl::Hours(1), floor), random).status();
