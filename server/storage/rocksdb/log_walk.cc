@@ -19,7 +19,6 @@ namespace {
 // The data of its parts together begin with the u64 number of the first write
 // and the u32 number of writes.
 constexpr std::size_t kBlock = 32'768;
-constexpr std::size_t kChecksum = 4;
 constexpr std::size_t kTypeAt = 6;
 constexpr std::size_t kHeader = 7;
 constexpr std::size_t kEntryHead = 12;
@@ -38,7 +37,10 @@ class Walk {
       const auto checksum = header.Int<std::uint32_t>();
       const std::size_t length = header.Int<std::uint16_t>();
       const char type = block[kTypeAt];
-      if (type == kZero && length == 0) return first_ = false, true;
+      if (type == kZero && length == 0) {
+        open_ = first_ = false;
+        return true;
+      }
       if (block.size() < kHeader + length) return false;
       if (checksum != Mask(Crc32c(block.substr(kTypeAt, 1 + length)))) return false;
       Part(static_cast<PartType>(type), block.substr(kHeader, length));
@@ -54,7 +56,9 @@ class Walk {
     if (type == kWhole || type == kFirst) {
       head_.clear();
       at_beginning_ = first_;
+      open_ = true;
     }
+    if (!open_) return;  // What it goes on with isn't there.
     const std::size_t wanted = kEntryHead - std::min(kEntryHead, head_.size());
     head_.append(data.data(), std::min(wanted, data.size()));
     if (type == kWhole || type == kLast) End();
@@ -63,7 +67,7 @@ class Walk {
     WireReader in(head_);
     const auto first = in.Int<std::uint64_t>();
     const auto count = in.Int<std::uint32_t>();
-    head_.clear();
+    open_ = false;
     if (!in.ok()) return;
     if (at_beginning_) content.begins = true;
     if (count == 0) return;
@@ -73,6 +77,7 @@ class Walk {
   }
 
   bool first_ = true;  // Nothing was before the next part.
+  bool open_ = false;  // An entry has begun.
   bool at_beginning_ = false;
   std::string head_;
 };

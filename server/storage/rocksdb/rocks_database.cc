@@ -43,7 +43,10 @@ class DropListener final : public rocksdb::Logger {
     std::array<char, 1'024> line{};
     // Ignored: a longer line is cut.
     (void)std::vsnprintf(line.data(), line.size(), format, arguments);
-    if (dropped_.empty() && absl::StrContains(line.data(), ": dropping ")) dropped_ = line.data();
+    const absl::string_view text(line.data());
+    if (!dropped_.empty() || !absl::StrContains(text, ": dropping ")) return;
+    const std::size_t prefix = text.rfind("] ");  // Where in RocksDB it is said.
+    dropped_ = std::string(prefix == text.npos ? text : text.substr(prefix + 2));
   }
   // Empty: nothing.
   const std::string& dropped() const { return dropped_; }

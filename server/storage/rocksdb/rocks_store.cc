@@ -58,7 +58,7 @@ RocksStore::RocksStore(const Options& options, std::unique_ptr<RocksDatabase> da
       fences_(database_->meta.fences),
       watermark_(std::make_unique<WatermarkKeeper>(*database_->db, *database_->file_changes,
                                                    std::move(database_->watermark),
-                                                   WatermarkStoreId(identity_))),
+                                                   WatermarkStoreId(identity_), !sync_)),
       clock_mark_us_(StoredTime(database_->meta.clock_mark)) {}
 
 RocksStore::~RocksStore() = default;

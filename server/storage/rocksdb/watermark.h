@@ -41,7 +41,8 @@ struct WatermarkValue {
   std::uint64_t sequence = 0;  // RocksDB's number of the last write known to be durable.
   std::uint64_t store = 0;     // Of one store, and of no other.
   ManifestMark manifest;       // Number 0: not known; older versions did not say.
-  // The logs that were needed, oldest first.
+  // The logs that were needed, oldest first. `bytes` of the last one may be 0: the
+  // store still wrote to it, and the sequence is its measure.
   std::vector<FileMark> logs;
   bool operator==(const WatermarkValue&) const = default;
 };

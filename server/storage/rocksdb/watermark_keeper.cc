@@ -11,10 +11,14 @@
 namespace onced {
 
 WatermarkKeeper::WatermarkKeeper(rocksdb::DB& db, FileChanges& changes,
-                                 std::unique_ptr<Watermark> file, std::uint64_t store)
-    : db_(db), changes_(changes), store_(store), file_(std::move(file)), runner_([this] {
-        Run();
-      }) {
+                                 std::unique_ptr<Watermark> file, std::uint64_t store,
+                                 bool sync_log)
+    : db_(db),
+      changes_(changes),
+      store_(store),
+      sync_log_(sync_log),
+      file_(std::move(file)),
+      runner_([this] { Run(); }) {
   changes_.Listen([this] { Touch(); });
 }
 
@@ -66,8 +70,13 @@ absl::Status WatermarkKeeper::WriteNow() {
     return absl::OkStatus();
   }
   manifest_ = value.manifest;
-  const absl::Status synced = FromRocks("syncing the log", db_.SyncWAL());
-  return synced.ok() ? file_->Write(value) : synced;
+  if (sync_log_) {
+    const absl::Status synced = FromRocks("syncing the log", db_.SyncWAL());
+    if (!synced.ok()) return synced;
+  } else if (!value.logs.empty()) {
+    value.logs.back().bytes = 0;  // Perhaps just being synced, by who writes to it.
+  }
+  return file_->Write(value);
 }
 
 }  // namespace onced

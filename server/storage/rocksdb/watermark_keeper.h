@@ -35,8 +35,9 @@ class WatermarkKeeper {
  public:
   static constexpr absl::Duration kLag = absl::Milliseconds(100);
 
+  // `sync_log`: writes are not synced by themselves, so it does that before.
   WatermarkKeeper(rocksdb::DB& db, FileChanges& changes, std::unique_ptr<Watermark> file,
-                  std::uint64_t store);
+                  std::uint64_t store, bool sync_log);
   ~WatermarkKeeper();
 
   // Something was written, or RocksDB has changed its files.
@@ -57,6 +58,7 @@ class WatermarkKeeper {
   rocksdb::DB& db_;
   FileChanges& changes_;
   const std::uint64_t store_;
+  const bool sync_log_;
 
   // Shared.
   std::atomic<bool> failed_{false};

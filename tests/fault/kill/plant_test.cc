@@ -27,10 +27,9 @@ std::string NameOf(const testing::TestParamInfo<Planted>& info) {
   return name;
 }
 
-class Plants : public testing::TestWithParam<Planted> {};
-
-TEST_P(Plants, AreFound) {
-  Campaign campaign({.flags = {"--plant", GetParam().name, "--seed", absl::StrCat(SeedOrDrawn())},
+// What the checker objects to in some cycles of a server with that bug.
+std::vector<std::string> RunWith(const std::string& bug) {
+  Campaign campaign({.flags = {"--plant", bug, "--seed", absl::StrCat(SeedOrDrawn())},
                      .binary = ONCED_BIN_DIR "/onced_faulty"});
   for (int cycle = 0; cycle < 3; ++cycle) {
     campaign.SomeLoad();
@@ -38,10 +37,19 @@ TEST_P(Plants, AreFound) {
     campaign.Start();
     campaign.SomeLoad();
   }
-  const std::vector<std::string> broken = campaign.Judge().broken;
+  return campaign.Judge().broken;
+}
+
+class Plants : public testing::TestWithParam<Planted> {};
+
+TEST_P(Plants, AreFound) {
   std::vector<testing::Matcher<std::string>> expected;
   for (const std::string& words : GetParam().objections) expected.push_back(HasSubstr(words));
-  EXPECT_THAT(broken, Contains(testing::AnyOfArray(expected)));
+  const testing::Matcher<std::vector<std::string>> found = Contains(testing::AnyOfArray(expected));
+  std::vector<std::string> broken;
+  // The slower the machine, the fewer chances the bug has in one run.
+  for (int run = 0; run < 10 && !found.Matches(broken); ++run) broken = RunWith(GetParam().name);
+  EXPECT_THAT(broken, found);
   if (!broken.empty())
     std::printf("%zu objections, such as %s\n", broken.size(), broken[0].c_str());
 }

@@ -68,7 +68,8 @@ enum class End : char {
 
 // What comes of it when the first such operation of a phase fails: an End for each
 // of the phases. '-': there is none as a rule, and any of them will do. What RocksDB
-// does in the background may come in the next phase as well.
+// does in the background may come in the next phase as well; so may the watermark,
+// which ends a server that still serves.
 struct Row {
   const char* operation;
   const char* file_class;
@@ -97,7 +98,7 @@ constexpr Row kRows[] = {
     {"flush", "manifest", "RREG"},
     {"flush", "options", "GG--"},
     {"flush", "sst", "-RE-"},
-    {"flush", "wal", "RREG"},
+    {"flush", "wal", "RRE-"},
     {"free-space", "dir", "--GG"},
     {"list", "dir", "GR-G"},
     {"lock", "lock", "RR--"},
@@ -140,10 +141,10 @@ constexpr Row kRows[] = {
     {"sync", "sst", "-RE-"},
     {"sync", "temp", "RR--"},
     {"sync", "wal", "RRE-"},
-    {"sync", "watermark", "R-EG"},
+    {"sync", "watermark", "R-E-"},
     {"sync-dir", "dir", "RRE-"},
     {"unlock", "lock", "-R-G"},
-    {"write", "watermark", "R-EG"},
+    {"write", "watermark", "R-E-"},
 };
 const Row* RowOf(const std::string& operation, const std::string& file_class) {
   for (const Row& row : kRows) {
