@@ -35,6 +35,7 @@ absl::StatusOr<PlainDatabase> OpenPlain(rocksdb::Env& env, const std::string& di
   rocksdb::ColumnFamilyOptions family = MakeFamilyOptions(kWriteBufferBytes, cache, nullptr);
   family.disable_auto_compactions = true;
   std::vector<rocksdb::ColumnFamilyDescriptor> wanted;
+  wanted.reserve(names.size());
   for (const std::string& name : names) wanted.emplace_back(name, family);
 
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
