@@ -138,7 +138,7 @@ class BackupMaker {
       const absl::Status checked = CheckNewest();
       if (!checked.ok()) return checked;
     }
-    for (const rocksdb::BackupID id : AllIds()) {
+    for (const rocksdb::BackupID id : AllBackups(*engine_)) {
       if (mark.last.has_value() && id > *mark.last && status.ok()) {
         status = engine_->DeleteBackup(id);
       }
@@ -167,16 +167,6 @@ class BackupMaker {
     }
     const rocksdb::Status deleted = engine_->DeleteBackup(newest.backup_id);
     return deleted.ok() ? absl::OkStatus() : Failed("removing what a crash left", deleted);
-  }
-
-  // Whole ones and damaged ones.
-  std::vector<rocksdb::BackupID> AllIds() const {
-    std::vector<rocksdb::BackupID> ids;
-    engine_->GetCorruptedBackups(&ids);
-    std::vector<rocksdb::BackupInfo> whole;
-    engine_->GetBackupInfo(&whole);
-    for (const rocksdb::BackupInfo& info : whole) ids.push_back(info.backup_id);
-    return ids;
   }
 
   // One store, one directory; and of a store and one restored from it, one: else
@@ -255,7 +245,7 @@ class BackupMaker {
   }
 
   absl::Status CopyAndVerify() {
-    const std::vector<rocksdb::BackupID> earlier = AllIds();
+    const std::vector<rocksdb::BackupID> earlier = AllBackups(*engine_);
     const rocksdb::BackupID last =
         earlier.empty() ? 0 : *std::max_element(earlier.begin(), earlier.end());
     // Durable before the first byte is copied, and its name too.

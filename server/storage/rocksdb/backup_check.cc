@@ -124,6 +124,15 @@ absl::StatusOr<StoreMeta> CheckBackup(const rocksdb::BackupEngineReadOnlyBase& e
   return meta;
 }
 
+std::vector<rocksdb::BackupID> AllBackups(const rocksdb::BackupEngineReadOnlyBase& engine) {
+  std::vector<rocksdb::BackupID> ids;
+  engine.GetCorruptedBackups(&ids);
+  std::vector<rocksdb::BackupInfo> whole;
+  engine.GetBackupInfo(&whole);
+  for (const rocksdb::BackupInfo& info : whole) ids.push_back(info.backup_id);
+  return ids;
+}
+
 absl::Status FromBackup(const std::string& directory, absl::string_view what,
                         const rocksdb::Status& status) {
   return FromRocks(absl::StrCat("backup directory ", directory, ": ", what), status);

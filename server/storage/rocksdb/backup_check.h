@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,6 +32,9 @@ absl::StatusOr<StoreMeta> CheckBackup(const rocksdb::BackupEngineReadOnlyBase& e
 // DATA_LOSS if two lists give one file different checksums; FAILED_PRECONDITION if
 // a backup's number leaves none for the next.
 absl::Status CheckLists(rocksdb::Env& env, const std::string& directory);
+
+// Whole ones and damaged ones, in no order.
+std::vector<rocksdb::BackupID> AllBackups(const rocksdb::BackupEngineReadOnlyBase& engine);
 
 // The status of an operation on the backups in `directory`.
 absl::Status FromBackup(const std::string& directory, absl::string_view what,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "rocksdb/cache.h"
+#include "server/storage/rocksdb/rocks_meta.h"
 #include "server/storage/rocksdb/rocks_options.h"
 #include "server/storage/rocksdb/rocks_status.h"
 
@@ -27,7 +28,6 @@ absl::StatusOr<PlainDatabase> OpenPlain(rocksdb::Env& env, const std::string& di
   // An assertion of Debian's build fails if a read-only database wants a thread
   // to remove files, as after VerifyChecksum().
   options.avoid_unnecessary_blocking_io = false;
-  options.skip_stats_update_on_db_open = false;  // Else it can't tell how many keys there are.
   options.rate_limiter = std::move(limiter);
   std::vector<std::string> names;
   rocksdb::Status status = rocksdb::DB::ListColumnFamilies(options, directory, &names);
@@ -51,13 +51,7 @@ absl::StatusOr<PlainDatabase> OpenPlain(rocksdb::Env& env, const std::string& di
 }
 
 absl::StatusOr<StoreMeta> ReadPlainMeta(const PlainDatabase& database) {
-  auto meta = ReadMeta([&](const std::string& key) -> absl::StatusOr<std::optional<std::string>> {
-    std::string value;
-    const rocksdb::Status status = database.db->Get({}, key, &value);
-    if (status.IsNotFound()) return std::nullopt;
-    if (!status.ok()) return FromRocks("reading what the store knows of itself", status);
-    return value;
-  });
+  auto meta = ReadRocksMeta(*database.db);
   if (!meta.ok()) return meta.status();
   if (!meta->has_value()) return absl::DataLossError("the copy holds no store");
   return **std::move(meta);

@@ -11,13 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "rocksdb/db.h"
 #include "rocksdb/utilities/backup_engine.h"
-#include "rocksdb/write_batch.h"
 #include "server/storage/codec/backup_label.h"
 #include "server/storage/codec/restored_meta.h"
 #include "server/storage/rocksdb/backup_check.h"
 #include "server/storage/rocksdb/data_directory.h"
 #include "server/storage/rocksdb/directory_lock.h"
 #include "server/storage/rocksdb/plain_database.h"
+#include "server/storage/rocksdb/rocks_meta.h"
 #include "server/storage/rocksdb/rocks_status.h"
 #include "server/storage/rocksdb/watermark.h"
 
@@ -86,12 +86,7 @@ class Restorer {
 
   // An older one is not silently taken for a newest that is damaged.
   absl::Status FindBackup() {
-    std::vector<rocksdb::BackupID> damaged;
-    engine_->GetCorruptedBackups(&damaged);
-    std::vector<rocksdb::BackupInfo> whole;
-    engine_->GetBackupInfo(&whole);
-    std::vector<rocksdb::BackupID> all = damaged;
-    for (const rocksdb::BackupInfo& info : whole) all.push_back(info.backup_id);
+    std::vector<rocksdb::BackupID> all = AllBackups(*engine_);
     if (all.empty()) return absl::NotFoundError(absl::StrCat(where_, ": there is no backup in it"));
     std::sort(all.begin(), all.end());
     const rocksdb::BackupID id = options_.backup_id.value_or(all.back());
@@ -154,15 +149,8 @@ class Restorer {
         OpenPlain(env_, staging_, PlainAccess::kReadAndWrite);
     if (!database.ok()) return database.status();
     rocksdb::DB& db = *database->db;
-    rocksdb::WriteBatch batch;
-    rocksdb::Status status;
-    for (const auto& [key, value] : EncodeMeta(meta_)) {
-      if (status.ok()) status = batch.Put(key, value);
-    }
-    rocksdb::WriteOptions synced;
-    synced.sync = true;
-    if (status.ok()) status = db.Write(synced, &batch);
-    if (!status.ok()) return FromRocks("writing what the store knows of itself", status);
+    const absl::Status written = WriteRocksMeta(db, EncodeMeta(meta_));
+    if (!written.ok()) return written;
     for (const auto& family : database->families) {
       std::uint64_t keys = 0;
       const bool of_records = family->GetName() != rocksdb::kDefaultColumnFamilyName;

@@ -1,22 +1,17 @@
 #include "server/storage/rocksdb/rocks_database.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdarg>
-#include <cstdio>
 #include <map>
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "rocksdb/cache.h"
-#include "rocksdb/env.h"
-#include "rocksdb/write_batch.h"
 #include "server/base/believed_clock.h"
 #include "server/storage/rocksdb/data_directory.h"
-#include "server/storage/rocksdb/file_marks.h"
+#include "server/storage/rocksdb/durable_check.h"
+#include "server/storage/rocksdb/rocks_meta.h"
 #include "server/storage/rocksdb/rocks_options.h"
 #include "server/storage/rocksdb/rocks_status.h"
 #include "server/storage/rocksdb/stall_relief.h"
@@ -33,27 +28,6 @@ bool IsEmpty(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family) {
   at->SeekToFirst();
   return !at->Valid() && at->status().ok();
 }
-
-// Keeps what RocksDB says of the part of a log that it can't read: its status
-// does not say which log that is.
-class DropListener final : public rocksdb::Logger {
- public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char* format, va_list arguments) override {
-    std::array<char, 1'024> line{};
-    // Ignored: a longer line is cut.
-    (void)std::vsnprintf(line.data(), line.size(), format, arguments);
-    const absl::string_view text(line.data());
-    if (!dropped_.empty() || !absl::StrContains(text, ": dropping ")) return;
-    const std::size_t prefix = text.rfind("] ");  // Where in RocksDB it is said.
-    dropped_ = std::string(prefix == text.npos ? text : text.substr(prefix + 2));
-  }
-  // Empty: nothing.
-  const std::string& dropped() const { return dropped_; }
-
- private:
-  std::string dropped_;  // RocksDB opens on one thread.
-};
 
 // Opens one directory, step by step. Used once.
 class Opener {
@@ -127,111 +101,11 @@ class Opener {
         absl::StrCat(where_, ": holds a RocksDB that is not a store of onced: name another one"));
   }
 
-  // ---- Whether all that was durable is there ----
-
-  // Looks without a change to any file, so that a refusal leaves all of the
-  // evidence: RocksDB would take a shorter log for the whole one, and go on.
   absl::Status CheckNothingIsMissing() {
-    const auto mark = Watermark::Read(*db_options_.env, options_.data_dir);
-    if (mark.ok()) mark_ = *mark;
-    // Of a store that is only half made it may be half made as well.
-    else if (absl::IsDataLoss(mark.status()))
-      mark_damage_ = mark.status();
-    else
-      return Here(mark.status());
     if (!HoldsDatabase(options_.data_dir)) return absl::OkStatus();
-    rocksdb::FileLock* lock = nullptr;  // Or we'd look while another process writes.
-    const std::string lock_path = absl::StrCat(options_.data_dir, "/LOCK");
-    const rocksdb::Status locked = db_options_.env->LockFile(lock_path, &lock);
-    if (!locked.ok()) return FromRocksOpen(options_.data_dir, locked);
-    const absl::Status checked = CheckLogs();
-    const rocksdb::Status unlocked = db_options_.env->UnlockFile(lock);
-    if (!checked.ok()) return checked;
-    return unlocked.ok() ? absl::OkStatus() : FromRocksOpen(options_.data_dir, unlocked);
-  }
-
-  absl::Status CheckLogs() {
-    auto logs = WalkLogs(*db_options_.env, options_.data_dir, OldestLogNamed());
-    if (absl::IsDataLoss(logs.status())) return Damaged(logs.status().message());
-    if (!logs.ok()) return Here(logs.status());
-    logs_ = *std::move(logs);
-    return CheckLog();
-  }
-
-  std::uint64_t OldestLogNamed() const {
-    return mark_.has_value() && !mark_->logs.empty() ? mark_->logs.front().number : 0;
-  }
-
-  // What can be seen of a store that is not changed by it.
-  struct Sight {
-    std::uint64_t last_sequence = 0;
-    absl::Status files;  // Whether those that the watermark names are there.
-    std::optional<StoreIdentity> identity;
-  };
-
-  // A damaged log opens only up to the damage, and only if all that is known to
-  // have been durable lies before it: that is a crash's tail.
-  absl::Status CheckLog() {
-    absl::StatusOr<Sight> sight = Look();
-    if (absl::IsDataLoss(sight.status()) && mark_.has_value()) {
-      const absl::Status damage = sight.status();
-      db_options_.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-      sight = Look();
-      if (!sight.ok() || !sight->files.ok() || sight->last_sequence < mark_->sequence) {
-        return damage;
-      }
-    }
-    return sight.ok() ? CheckSight(*sight) : sight.status();
-  }
-
-  absl::Status CheckSight(const Sight& sight) const {
-    if (mark_.has_value() && sight.last_sequence < mark_->sequence) {
-      return Damaged(absl::StrCat("writes up to number ", mark_->sequence,
-                                  " were durable, but only those up to ", sight.last_sequence,
-                                  " are there"));
-    }
-    if (!sight.files.ok()) return Damaged(sight.files.message());
-    if (!sight.identity.has_value()) return absl::OkStatus();  // Half made.
-    if (!mark_damage_.ok()) return Damaged(mark_damage_.message());
-    if (!mark_.has_value()) return Damaged("the file WATERMARK is missing");
-    if (mark_->store != WatermarkStoreId(*sight.identity)) {
-      return Damaged("the file WATERMARK belongs to another store");
-    }
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<Sight> Look() {
-    std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    rocksdb::DB* opened = nullptr;
-    const auto drops = std::make_shared<DropListener>();  // RocksDB's types ask for it.
-    rocksdb::DBOptions options = db_options_;
-    options.info_log = drops;
-    const rocksdb::Status status =
-        rocksdb::DB::OpenForReadOnly(options, options_.data_dir, Descriptors(), &handles, &opened);
-    if (!status.ok() && !drops->dropped().empty()) {
-      const absl::Status damage = FromRocksOpen(options_.data_dir, status);
-      return absl::Status(damage.code(), absl::StrCat(damage.message(), ": ", drops->dropped()));
-    }
-    if (!status.ok()) return FromRocksOpen(options_.data_dir, status);
-    const std::unique_ptr<rocksdb::DB> db(opened);
-    const std::vector<Family> freed(handles.begin(), handles.end());
-    Sight sight{.last_sequence = db->GetLatestSequenceNumber()};
-    if (mark_.has_value()) sight.files = CheckFiles(*db, *mark_, logs_);
-    std::string bytes;
-    const rocksdb::Status read =
-        db->Get({}, rocksdb::Slice(kIdentityKey.data(), kIdentityKey.size()), &bytes);
-    if (read.IsNotFound()) return sight;
-    if (!read.ok()) return Here(FromRocks("reading what the store knows of itself", read));
-    const absl::StatusOr<StoreIdentity> identity = DecodeIdentity(bytes);
-    if (!identity.ok()) return Here(identity.status());
-    sight.identity = *identity;
-    return sight;
-  }
-
-  absl::Status Damaged(absl::string_view what) const {
-    return absl::DataLossError(
-        absl::StrCat(where_, ": damaged: ", what,
-                     ": put back the files that are missing, or a copy of the whole directory"));
+    const auto mode = CheckDurable(db_options_, options_.data_dir, Descriptors());
+    if (mode.ok()) db_options_.wal_recovery_mode = *mode;
+    return mode.status();
   }
 
   // ---- Opening ----
@@ -269,15 +143,7 @@ class Opener {
   }
 
   absl::StatusOr<std::optional<StoreMeta>> ReadStoredMeta() {
-    absl::StatusOr<std::optional<StoreMeta>> meta =
-        ReadMeta([this](const std::string& key) -> absl::StatusOr<std::optional<std::string>> {
-          std::string value;
-          const rocksdb::Status status =
-              database_->db->Get({}, database_->meta_family.get(), key, &value);
-          if (status.IsNotFound()) return std::nullopt;
-          if (!status.ok()) return FromRocks("reading what the store knows of itself", status);
-          return value;
-        });
+    auto meta = ReadRocksMeta(*database_->db);
     if (!meta.ok()) return Here(meta.status());
     return meta;
   }
@@ -372,19 +238,9 @@ class Opener {
     return created.ok() ? absl::OkStatus() : Here(FromRocks("making the store", created));
   }
 
-  // Synced in every durability: it happens once, and what was served before an
-  // outage must not be forgotten in the next one.
   absl::Status WriteMeta(const MetaEntries& entries) {
-    rocksdb::WriteBatch batch;
-    for (const auto& [key, value] : entries) {
-      const rocksdb::Status added = batch.Put(database_->meta_family.get(), key, value);
-      if (!added.ok()) return Here(FromRocks("making a batch", added));
-    }
-    rocksdb::WriteOptions synced;
-    synced.sync = true;
-    const rocksdb::Status written = database_->db->Write(synced, &batch);
-    return written.ok() ? absl::OkStatus()
-                        : Here(FromRocks("writing what the store knows", written));
+    const absl::Status written = WriteRocksMeta(*database_->db, entries);
+    return written.ok() ? written : Here(written);
   }
 
   const RocksStore::Options& options_;
@@ -393,9 +249,6 @@ class Opener {
   const std::shared_ptr<rocksdb::Cache> cache_;  // Shared with RocksDB, whose types ask for it.
   rocksdb::DBOptions db_options_;
   std::vector<std::string> names_;  // Of the column families that are there.
-  std::optional<WatermarkValue> mark_;
-  LogContents logs_;
-  absl::Status mark_damage_;  // Why there is none, though there is the file.
   std::unique_ptr<RocksDatabase> database_;
   std::map<std::string, Family> families_;  // Not yet moved to `database_`. Gone before it.
 };

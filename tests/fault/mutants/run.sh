@@ -26,11 +26,11 @@ mutants() {
     'std::move(durable)(Save(*work));' \
     'std::move(durable)(absl::OkStatus()), (void)Save(*work);'
   mutant watermark fault_machine_test Damage.OfTheNewestLog \
-    server/storage/rocksdb/rocks_database.cc \
+    server/storage/rocksdb/durable_check.cc \
     'if (mark_.has_value() && sight.last_sequence < mark_->sequence) {' \
     'if (mark_.has_value() && sight.last_sequence > ~std::uint64_t{1}) {'
   mutant watermark-files fault_machine_test Damage.OfAnOlderLog \
-    server/storage/rocksdb/rocks_database.cc \
+    server/storage/rocksdb/durable_check.cc \
     'sight.files = CheckFiles(*db, *mark_, logs_);' \
     'sight.files = absl::OkStatus();'
   mutant watermark-manifest fault_machine_test Damage.OfTheManifestsEndAfterARestart \
