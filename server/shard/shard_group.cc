@@ -50,7 +50,7 @@ class ShardGroup::Round {
       : group_(group),
         waiters_(group.waiters_),
         now_(now),
-        view_{now, group.store_.identity().epoch, group.store_.outages()},
+        view_(group.view_),
         low_on_space_(group.store_.LowOnSpace()),
         drain_(std::move(drain)) {}
 
@@ -249,7 +249,7 @@ class ShardGroup::Round {
   ShardGroup& group_;
   Waiters& waiters_;
   const absl::Time now_;
-  const View view_;
+  const View& view_;
   const bool low_on_space_;
   Drain drain_;
 
@@ -266,12 +266,13 @@ ShardGroup::ShardGroup(Store& store, Random& random, WaiterCount& waiter_count,
       random_(random),
       telemetry_(telemetry),
       failed_(std::make_shared<std::atomic<bool>>(false)),
-      waiters_(waiter_count) {}
+      waiters_(waiter_count),
+      view_{absl::UnixEpoch(), store.identity().epoch, store.outages()} {}
 
-ShardGroup::~ShardGroup() { Refuse({}, last_now_, Refusal::kDraining); }
+ShardGroup::~ShardGroup() { Refuse({}, view_.now, Refusal::kDraining); }
 
 void ShardGroup::Execute(Drain drain, absl::Time now) {
-  last_now_ = now;
+  view_.now = now;
   if (failed()) return Refuse(std::move(drain), now, Refusal::kStoreFailed);
   Round(*this, std::move(drain), now).Run();
   if (failed()) Refuse({}, now, Refusal::kStoreFailed);

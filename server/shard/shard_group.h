@@ -57,7 +57,8 @@ class ShardGroup {
 
   // The caller's thread.
   Waiters waiters_;
-  absl::Time last_now_ = absl::UnixEpoch();
+  // `now` is the last drain's; the rest is the store's, and constant.
+  View view_;
 };
 
 }  // namespace onced
