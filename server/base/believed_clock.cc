@@ -59,13 +59,16 @@ absl::Duration BelievedClock::Step() const {
   return step_;
 }
 
-void BelievedClock::Accept() {
+absl::Duration BelievedClock::Accept() {
   Now();
+  absl::Duration step;
   {
     MutexLock lock(mutex_);
+    step = step_;
     AcceptLocked();
   }
   Now();
+  return step;
 }
 
 void BelievedClock::AcceptLocked() {

@@ -72,8 +72,8 @@ class BelievedClock final : public Clock {
 
   // An operator says that the wall clock is right. A step ahead is taken at
   // once; after one back, time goes on as before and only the comparison starts
-  // anew.
-  void Accept() ABSL_LOCKS_EXCLUDED(mutex_);
+  // anew. The step, as Step() says it.
+  absl::Duration Accept() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Advance(const TimeReading& reading) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -53,11 +53,8 @@ absl::StatusOr<BackupReport> AdminService::MakeBackup() {
 grpc::ServerUnaryReactor* AdminService::AcceptClock(grpc::CallbackServerContext* context,
                                                     const admin_v1::AcceptClockRequest* /*request*/,
                                                     admin_v1::AcceptClockResponse* response) {
-  const absl::Duration step = clock_.Step();
-  if (step != absl::ZeroDuration()) {
-    clock_.Accept();
-    telemetry_.ClockAccepted(step);
-  }
+  const absl::Duration step = clock_.Accept();
+  if (step != absl::ZeroDuration()) telemetry_.ClockAccepted(step);
   *response = AcceptClockResponseOf(step, clock_.Now());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
