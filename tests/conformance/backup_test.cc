@@ -25,6 +25,7 @@
 #include "server/storage/rocksdb/data_directory.h"
 #include "server/storage/rocksdb/restore.h"
 #include "server/storage/rocksdb/rocks_store.h"
+#include "tests/conformance/compact_shard.h"
 #include "tests/conformance/failing_env.h"
 #include "tests/conformance/store_calls.h"
 #include "tests/conformance/temp_dir.h"
@@ -612,7 +613,7 @@ TEST_F(BackupTest, ADamagedStoreMakesNoBackup) {
   for (int i = 0; i < kRecords; ++i) {
     ASSERT_TRUE(PutRecord(*store_, PlaceOf(i), FullCommitted()).ok());
   }
-  ASSERT_TRUE(store_->CompactShard({0}).ok());
+  ASSERT_TRUE(CompactShard(*store_, {0}).ok());
   const fs::path file = FindData(data_);
   ASSERT_FALSE(file.empty());
   Flip(file, fs::file_size(file) / 3);

@@ -17,6 +17,7 @@
 #include "server/storage/codec/record_codec.h"
 #include "server/storage/codec/wire.h"
 #include "tests/conformance/child.h"
+#include "tests/conformance/compact_shard.h"
 #include "tests/conformance/failing_env.h"
 #include "tests/conformance/raw_rocks.h"
 #include "tests/conformance/store_calls.h"
@@ -399,7 +400,7 @@ class Reclaim : public RocksStoreTest {
  protected:
   // After compaction at this clock mark.
   bool Survives(const Place& place) {
-    EXPECT_TRUE(store_->CompactShard(place.shard).ok());
+    EXPECT_TRUE(CompactShard(*store_, place.shard).ok());
     const auto found = FindRecord(*store_, place);
     return !found.ok() || found->has_value();
   }

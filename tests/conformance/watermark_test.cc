@@ -20,6 +20,7 @@
 #include "server/base/random.h"
 #include "server/storage/codec/wire.h"
 #include "server/storage/rocksdb/rocks_store.h"
+#include "tests/conformance/compact_shard.h"
 #include "tests/conformance/store_calls.h"
 #include "tests/conformance/temp_dir.h"
 #include "tests/support/printers.h"
@@ -106,7 +107,7 @@ class WatermarkTest : public testing::Test {
     Put(0, kRecords / 4);
     older_log_halfway_ = ReadFile(Find(made_, "", ".log"));
     Put(kRecords / 4, kRecords / 2);
-    ASSERT_TRUE(store_->CompactShard({1}).ok());
+    ASSERT_TRUE(CompactShard(*store_, {1}).ok());
     Put(kRecords / 2, kRecords);
     store_.reset();
     ASSERT_EQ(Logs(made_).size(), 2);
@@ -125,7 +126,7 @@ class WatermarkTest : public testing::Test {
     ASSERT_TRUE(Open(made_).ok());
     Put(0, kRecords / 2);
     if (with_file) {
-      ASSERT_TRUE(store_->CompactShard({0}).ok());
+      ASSERT_TRUE(CompactShard(*store_, {0}).ok());
     }
     store_.reset();
     Copy(made_, "halfway");
@@ -135,6 +136,15 @@ class WatermarkTest : public testing::Test {
     Put(kRecords * 3 / 4, kRecords);
     store_.reset();
   }
+
+  // A store whose MANIFEST ends with the file that its records have just come to.
+  void MakeFlushed() {
+    Make(false);
+    ASSERT_TRUE(Open(made_).ok());
+    ASSERT_TRUE(CompactShard(*store_, {0}).ok());
+    store_.reset();
+  }
+  static fs::path Manifest(const std::string& directory) { return Find(directory, "MANIFEST", ""); }
 
   SystemRandom random_;
   const TempDir temp_;
@@ -247,7 +257,7 @@ TEST_F(WatermarkTest, OpensWithoutLogsThatWereRetired) {
   const std::string directory = Copy(made_, "retired");
   const std::string watermark = ReadFile(directory + "/WATERMARK");
   ASSERT_TRUE(Open(directory).ok());
-  ASSERT_TRUE(store_->CompactShard({0}).ok());
+  ASSERT_TRUE(CompactShard(*store_, {0}).ok());
   store_.reset();
   WriteFile(directory + "/WATERMARK", watermark);
   EXPECT_FALSE(fs::exists(fs::path(directory) / Logs(made_).front().filename()));
@@ -257,16 +267,12 @@ TEST_F(WatermarkTest, OpensWithoutLogsThatWereRetired) {
 
 // Its end lists the newest files: without it, RocksDB opens what was there before.
 TEST_F(Damage, OfTheEndOfTheManifestIsRefused) {
-  Make(false);
-  ASSERT_TRUE(Open(made_).ok());
-  ASSERT_TRUE(store_->CompactShard({0}).ok());
-  store_.reset();
-  const auto manifest = [](const std::string& dir) { return Find(dir, "MANIFEST", ""); };
-  const std::size_t size = fs::file_size(manifest(made_));
+  MakeFlushed();
+  const std::size_t size = fs::file_size(Manifest(made_));
   for (std::size_t cut = 1; cut < size; cut += 1 + size / 40) {
     ExpectRefused(
         absl::StrCat("cut by ", cut),
-        [&](const std::string& dir) { fs::resize_file(manifest(dir), size - cut); }, "");
+        [&](const std::string& dir) { fs::resize_file(Manifest(dir), size - cut); }, "");
   }
 }
 
@@ -282,16 +288,12 @@ class Zeroed : public Damage {
 };
 
 TEST_F(Zeroed, EndOfTheManifestIsRefused) {
-  Make(false);
-  ASSERT_TRUE(Open(made_).ok());
-  ASSERT_TRUE(store_->CompactShard({0}).ok());
-  store_.reset();
-  const auto manifest = [](const std::string& dir) { return Find(dir, "MANIFEST", ""); };
-  const std::size_t size = fs::file_size(manifest(made_));
+  MakeFlushed();
+  const std::size_t size = fs::file_size(Manifest(made_));
   for (std::size_t from = 0; from < size; from += 1 + size / 40) {
     ExpectRefused(
         absl::StrCat("from ", from),
-        [&](const std::string& dir) { Zero(manifest(dir), from, size); }, "");
+        [&](const std::string& dir) { Zero(Manifest(dir), from, size); }, "");
   }
 }
 
@@ -333,7 +335,7 @@ TEST_F(Zeroed, HoleInTheNewestLogIsRefused) {
 TEST_F(WatermarkTest, FollowsAFlush) {
   Make(false);
   ASSERT_TRUE(Open(made_).ok());
-  ASSERT_TRUE(store_->CompactShard({0}).ok());
+  ASSERT_TRUE(CompactShard(*store_, {0}).ok());
   const std::size_t size = fs::file_size(Find(made_, "MANIFEST", ""));
   const auto marked = [&] {
     return Watermark::Read(*rocksdb::Env::Default(), made_).value()->manifest.bytes;

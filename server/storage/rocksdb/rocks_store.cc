@@ -177,16 +177,6 @@ std::uint64_t RocksStore::EstimateKeys() const {
   return keys;
 }
 
-absl::Status RocksStore::CompactShard(ShardId shard) {
-  ONCED_CHECK(shard.value < identity_.shards);
-  rocksdb::CompactRangeOptions options;
-  // Else files that are in the last level already would keep what expired.
-  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
-  return FromRocks("compacting a shard",
-                   database_->db->CompactRange(
-                       options, database_->shard_families[shard.value].get(), nullptr, nullptr));
-}
-
 absl::StatusOr<BackupReport> RocksStore::Backup(const BackupPlan& plan, absl::Time cut_time,
                                                 const std::atomic<bool>& stop) {
   const absl::Status usable = FailedEarlier();

@@ -111,10 +111,6 @@ class RocksStore final : public Store {
   // One user at a time; see there. The store outlives it.
   RocksSpace space();
 
-  // Rewrites a shard's files, which gives back the space of what expired more
-  // than `reclaim_grace` below the clock mark. Takes long; writes go on.
-  absl::Status CompactShard(ShardId shard);
-
   // See MakeBackup(). Takes long; reads and writes go on.
   absl::StatusOr<BackupReport> Backup(const BackupPlan& plan, absl::Time cut_time,
                                       const std::atomic<bool>& stop);
