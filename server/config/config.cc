@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/config/errors.h"
+#include "server/config/flags.h"
 #include "server/config/policies.h"
 #include "server/config/settings.h"
 #include "server/config/yaml.h"
@@ -52,25 +53,19 @@ bool IsGiven(const std::vector<Given>& values, const Setting& setting) {
 // `i` then moves to.
 void ParseFlag(absl::Span<const std::string> args, std::size_t& i, CommandLine& line,
                ConfigErrors& errors) {
-  const std::string& arg = args[i];
-  const std::size_t equals = arg.find('=');
-  const std::string flag = arg.substr(0, equals);
+  const std::string flag = FlagNameIn(args[i]);
   const Setting* setting = FindFlag(flag);
   if (setting == nullptr) {
     errors.Add(flag, "", "no such flag: see --help");
     return;
   }
-  std::string value;
-  if (equals != std::string::npos) {
-    value = arg.substr(equals + 1);
-  } else if (i + 1 < args.size() && !absl::StartsWith(args[i + 1], "--")) {
-    value = args[++i];
-  } else {
+  std::optional<std::string> value = TakeFlagValue(args, i);
+  if (!value.has_value()) {
     errors.Add(setting->name, flag, "needs a value");
     return;
   }
-  if (IsGiven(line.values, *setting)) errors.Add(setting->name, flag, value, "is given twice");
-  line.values.push_back({setting, flag, std::move(value)});
+  if (IsGiven(line.values, *setting)) errors.Add(setting->name, flag, *value, "is given twice");
+  line.values.push_back({setting, flag, *std::move(value)});
 }
 
 CommandLine ParseCommandLine(absl::Span<const std::string> args, ConfigErrors& errors) {

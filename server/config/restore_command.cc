@@ -4,9 +4,9 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/config/errors.h"
+#include "server/config/flags.h"
 #include "server/config/values.h"
 #include "server/ledger/policy.h"
 
@@ -21,30 +21,23 @@ struct RestoreFlag {
   absl::Status (*set)(absl::string_view text, RestoreCommand& command);
 };
 
-template <typename From, typename To>
-absl::Status Store(absl::StatusOr<From> parsed, To& to) {
-  if (!parsed.ok()) return parsed.status();
-  to = static_cast<To>(*std::move(parsed));
-  return absl::OkStatus();
-}
-
 constexpr RestoreFlag kFlags[] = {
     {"--from", "BACKUP_DIR", "Where the backups are: the backup_dir of the server. Required.",
-     [](absl::string_view text, RestoreCommand& c) { return Store(ParsePath(text), c.from); }},
+     [](absl::string_view text, RestoreCommand& c) { return Assign(ParsePath(text), c.from); }},
     {"--data-dir", "DIR",
      "Where the store is to be: an empty directory, one to be made, or one with a\n"
      "      restore that did not end. Required.",
-     [](absl::string_view text, RestoreCommand& c) { return Store(ParsePath(text), c.data_dir); }},
+     [](absl::string_view text, RestoreCommand& c) { return Assign(ParsePath(text), c.data_dir); }},
     {"--backup-id", "N", "Which backup. Default: the newest.",
      [](absl::string_view text, RestoreCommand& c) {
-       return Store(ParseWhole(text, 1, std::numeric_limits<std::uint32_t>::max()),
-                    c.backup_id.emplace());
+       return Assign(ParseWhole(text, 1, std::numeric_limits<std::uint32_t>::max()),
+                     c.backup_id.emplace());
      }},
     {"--fence-floor", "N",
      "Fences from now on are larger than this and than the wall clock in\n"
      "      microseconds. For a machine whose clock was ahead when it was lost.",
      [](absl::string_view text, RestoreCommand& c) {
-       return Store(ParseWhole(text, 0, limits::kFenceFloorMax), c.fence_floor);
+       return Assign(ParseWhole(text, 0, limits::kFenceFloorMax), c.fence_floor);
      }},
 };
 
@@ -64,23 +57,20 @@ absl::StatusOr<std::variant<RestoreCommand, ShowHelp>> ParseRestore(
   std::set<std::string> given;
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i] == "--help") return ShowHelp{};
-    const std::size_t equals = args[i].find('=');
-    const std::string name = args[i].substr(0, equals);
+    const std::string name = FlagNameIn(args[i]);
     const RestoreFlag* flag = FindFlag(name);
     if (flag == nullptr) {
       errors.Add(name, "", "no such flag: see onced restore --help");
       continue;
     }
     if (!given.insert(name).second) errors.Add(name, "", "is given twice");
-    // A flag is not another one's value; one that looks like it is given with "=".
-    if (equals == std::string::npos &&
-        (i + 1 == args.size() || absl::StartsWith(args[i + 1], "--"))) {
+    const std::optional<std::string> value = TakeFlagValue(args, i);
+    if (!value.has_value()) {
       errors.Add(name, "", "has no value");
       continue;
     }
-    const std::string value = equals == std::string::npos ? args[++i] : args[i].substr(equals + 1);
-    const absl::Status set = flag->set(value, command);
-    if (!set.ok()) errors.Add(name, "", value, set.message());
+    const absl::Status set = flag->set(*value, command);
+    if (!set.ok()) errors.Add(name, "", *value, set.message());
   }
   for (const char* required : {"--from", "--data-dir"}) {
     if (!given.contains(required)) errors.Add(required, "", "is required");

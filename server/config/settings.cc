@@ -31,14 +31,6 @@ constexpr absl::string_view kDurabilities[] = {"fsync", "process"};
 constexpr absl::string_view kLogLevels[] = {"debug", "info", "warn", "error"};
 constexpr absl::string_view kOnLapses[] = {"REGRANT", "HOLD"};
 
-// Moves a parsed value to where it belongs, or passes the failure on.
-template <typename From, typename To>
-absl::Status Store(absl::StatusOr<From> parsed, To& to) {
-  if (!parsed.ok()) return parsed.status();
-  to = static_cast<To>(*std::move(parsed));
-  return absl::OkStatus();
-}
-
 // 0, for no limit, or a rate.
 absl::StatusOr<std::uint64_t> ParseBackupRate(absl::string_view text) {
   if (ParseBytes(text, 0, 0).ok()) return 0;
@@ -49,111 +41,111 @@ absl::StatusOr<std::uint64_t> ParseBackupRate(absl::string_view text) {
 
 constexpr Setting kSettings[] = {
     {"data_dir", "DIR", "", "Where records are kept; made if it is not there. Required.",
-     [](absl::string_view text, Config& c) { return Store(ParsePath(text), c.data_dir); }},
+     [](absl::string_view text, Config& c) { return Assign(ParsePath(text), c.data_dir); }},
     {"config", "FILE", "", "A YAML file with settings and the namespaces' policies.",
-     [](absl::string_view text, Config& c) { return Store(ParsePath(text), c.config); }},
+     [](absl::string_view text, Config& c) { return Assign(ParsePath(text), c.config); }},
     {"listen", "HOST:PORT", "127.0.0.1:50051", "Where gRPC is served. Port 0: any that is free.",
-     [](absl::string_view text, Config& c) { return Store(ParseEndpoint(text), c.listen); }},
+     [](absl::string_view text, Config& c) { return Assign(ParseEndpoint(text), c.listen); }},
     {"http_listen", "HOST:PORT", "127.0.0.1:9464", "Where /metrics, /livez and /readyz are served.",
-     [](absl::string_view text, Config& c) { return Store(ParseEndpoint(text), c.http_listen); }},
+     [](absl::string_view text, Config& c) { return Assign(ParseEndpoint(text), c.http_listen); }},
     {"admin_listen", "HOST:PORT|off", "127.0.0.1:50052",
      "Where the admin service is served: a loopback address, since it asks nobody who they are.",
      [](absl::string_view text, Config& c) {
        if (text == "off") return c.admin_listen.reset(), absl::OkStatus();
-       return Store(ParseLoopback(text), c.admin_listen.emplace());
+       return Assign(ParseLoopback(text), c.admin_listen.emplace());
      }},
     {"shards", "N", "", "1 to 256; fixed when the data directory is made, then as stored (16).",
      [](absl::string_view text, Config& c) {
-       return Store(ParseWhole(text, 1, kShardsMax), c.shards.emplace());
+       return Assign(ParseWhole(text, 1, kShardsMax), c.shards.emplace());
      }},
     {"executors", "N", "0",
      "Threads that execute requests, at most one for each shard. 0: one for each core.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseWhole(text, 0, kShardsMax), c.executors);
+       return Assign(ParseWhole(text, 0, kShardsMax), c.executors);
      }},
     {"durability", "fsync|process", "fsync",
      "What an acknowledged write survives: power loss, or only the process's death.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseWord(text, kDurabilities), c.durability);
+       return Assign(ParseWord(text, kDurabilities), c.durability);
      }},
     {"queue_max", "N", "10000",
      "Reserve and Inspect calls that may wait for an executor, 1 to 1000000.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseWhole(text, 1, kQueueMax), c.queue_max);
+       return Assign(ParseWhole(text, 1, kQueueMax), c.queue_max);
      }},
     {"settle_queue_max", "N", "10000",
      "The same for Commit, Extend and Release, which have room of their own.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseWhole(text, 1, kQueueMax), c.settle_queue_max);
+       return Assign(ParseWhole(text, 1, kQueueMax), c.settle_queue_max);
      }},
     {"restart_grace", "DURATION", "15s",
      "How long leases that ran out while the server was down are still honoured, 0s to 1h.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseDuration(text, absl::ZeroDuration(), kGraceMax), c.restart_grace);
+       return Assign(ParseDuration(text, absl::ZeroDuration(), kGraceMax), c.restart_grace);
      }},
     {"drain_window", "DURATION", "2s",
      "How long after SIGTERM reservations can still be settled, 0s to 1h. A second signal ends it.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseDuration(text, absl::ZeroDuration(), kGraceMax), c.drain_window);
+       return Assign(ParseDuration(text, absl::ZeroDuration(), kGraceMax), c.drain_window);
      }},
     {"shutdown_grace", "DURATION", "10s", "How long calls may take to end after that, 0s to 1h.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseDuration(text, absl::ZeroDuration(), kGraceMax), c.shutdown_grace);
+       return Assign(ParseDuration(text, absl::ZeroDuration(), kGraceMax), c.shutdown_grace);
      }},
     {"max_downtime", "DURATION", "7d",
      "How far ahead the wall clock may be at the start, 1m to 3650d; further, it is not believed.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseDuration(text, absl::Minutes(1), kDowntimeMax), c.max_downtime);
+       return Assign(ParseDuration(text, absl::Minutes(1), kDowntimeMax), c.max_downtime);
      }},
     {"clock_tolerance", "DURATION", "1s",
      "By how much the wall clock may be stepped and still be followed, 10ms to 1m.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseDuration(text, absl::Milliseconds(10), absl::Minutes(1)),
-                    c.clock_tolerance);
+       return Assign(ParseDuration(text, absl::Milliseconds(10), absl::Minutes(1)),
+                     c.clock_tolerance);
      }},
     {"accept_clock", "no|yes", "no",
      "Believe the wall clock as it is at this start, whatever it was before.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseWord(text, kNoYes), c.accept_clock);
+       return Assign(ParseWord(text, kNoYes), c.accept_clock);
      }},
     {"reclaim_grace", "DURATION", "1h",
      "How long after its expiry a record's space is kept at least, 2s to 7d.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseDuration(text, kReclaimGraceMin, absl::Hours(24 * 7)), c.reclaim_grace);
+       return Assign(ParseDuration(text, kReclaimGraceMin, absl::Hours(24 * 7)), c.reclaim_grace);
      }},
     {"sweep_interval", "DURATION", "10m",
      "How long the sweeper, which gives that space back, pauses between sweeps, 1s to 24h.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseDuration(text, absl::Seconds(1), absl::Hours(24)), c.sweep_interval);
+       return Assign(ParseDuration(text, absl::Seconds(1), absl::Hours(24)), c.sweep_interval);
      }},
     {"sweep_rate", "BYTES", "32MiB", "How much it rewrites a second at most, 64KiB to 1024GiB.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseBytes(text, kSweepRateMin, kMemoryMax), c.sweep_bytes_per_second);
+       return Assign(ParseBytes(text, kSweepRateMin, kMemoryMax), c.sweep_bytes_per_second);
      }},
     {"disk_floor", "BYTES", "256MiB",
      "With less space left for data_dir, nothing new is granted, 0 to 1024GiB.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseBytes(text, 0, kMemoryMax), c.disk_floor_bytes);
+       return Assign(ParseBytes(text, 0, kMemoryMax), c.disk_floor_bytes);
      }},
     {"backup_dir", "DIR", "", "Where backups are kept, on another disk than data_dir. Unset: none.",
-     [](absl::string_view text, Config& c) { return Store(ParsePath(text), c.backup_dir); }},
+     [](absl::string_view text, Config& c) { return Assign(ParsePath(text), c.backup_dir); }},
     {"backup_keep", "N", "7", "Backups that are kept, 0 to 1000; older ones are removed. 0: all.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseWhole(text, 0, kBackupsMax), c.backup_keep);
+       return Assign(ParseWhole(text, 0, kBackupsMax), c.backup_keep);
      }},
     {"backup_rate", "BYTES", "64MiB",
      "What a backup may read and write in a second, 1MiB to 1024GiB. 0: no limit.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseBackupRate(text), c.backup_rate_bytes);
+       return Assign(ParseBackupRate(text), c.backup_rate_bytes);
      }},
     {"memory_budget", "BYTES", "512MiB",
      "Memory for the store's caches and buffers, 64MiB to 1024GiB.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseBytes(text, kMemoryMin, kMemoryMax), c.memory_budget_bytes);
+       return Assign(ParseBytes(text, kMemoryMin, kMemoryMax), c.memory_budget_bytes);
      }},
     {"log_level", "LEVEL", "info", "The least level that is logged: debug, info, warn or error.",
      [](absl::string_view text, Config& c) {
-       return Store(ParseWord(text, kLogLevels), c.log_level);
+       return Assign(ParseWord(text, kLogLevels), c.log_level);
      }},
 };
 
@@ -174,45 +166,45 @@ absl::StatusOr<OnLapse> ParseOnLapse(absl::string_view text) {
 
 constexpr PolicySetting kPolicySettings[] = {
     {"lease.min", "100ms", "The shortest lease that a caller may ask for, 100ms to 24h.",
-     [](absl::string_view text, Policy& p) { return Store(Lease(text), p.lease.min); }},
+     [](absl::string_view text, Policy& p) { return Assign(Lease(text), p.lease.min); }},
     {"lease.max", "24h", "The longest one.",
-     [](absl::string_view text, Policy& p) { return Store(Lease(text), p.lease.max); }},
+     [](absl::string_view text, Policy& p) { return Assign(Lease(text), p.lease.max); }},
     {"lease.default", "2m", "The lease of a caller that asks for none.",
-     [](absl::string_view text, Policy& p) { return Store(Lease(text), p.lease.preset); }},
+     [](absl::string_view text, Policy& p) { return Assign(Lease(text), p.lease.preset); }},
     {"retention.min", "1s", "The shortest time for which a result is replayed, 1s to 400d.",
-     [](absl::string_view text, Policy& p) { return Store(Retention(text), p.retention.min); }},
+     [](absl::string_view text, Policy& p) { return Assign(Retention(text), p.retention.min); }},
     {"retention.max", "400d", "The longest one.",
-     [](absl::string_view text, Policy& p) { return Store(Retention(text), p.retention.max); }},
+     [](absl::string_view text, Policy& p) { return Assign(Retention(text), p.retention.max); }},
     {"retention.default", "24h", "The retention of a caller that asks for none.",
-     [](absl::string_view text, Policy& p) { return Store(Retention(text), p.retention.preset); }},
+     [](absl::string_view text, Policy& p) { return Assign(Retention(text), p.retention.preset); }},
     {"wait.max", "60s", "The longest time for which a Reserve may wait, 0s to 60s.",
-     [](absl::string_view text, Policy& p) { return Store(Wait(text), p.wait.max); }},
+     [](absl::string_view text, Policy& p) { return Assign(Wait(text), p.wait.max); }},
     {"wait.default", "0s", "The wait of a caller that asks for none.",
-     [](absl::string_view text, Policy& p) { return Store(Wait(text), p.wait.preset); }},
+     [](absl::string_view text, Policy& p) { return Assign(Wait(text), p.wait.preset); }},
     {"on_lapse", "REGRANT",
      "What becomes of a reservation whose lease ran out: the next caller takes over (REGRANT), or "
      "nobody does until a late commit or an operator settles it (HOLD).",
-     [](absl::string_view text, Policy& p) { return Store(ParseOnLapse(text), p.on_lapse); }},
+     [](absl::string_view text, Policy& p) { return Assign(ParseOnLapse(text), p.on_lapse); }},
     {"lapsed_retention", "24h",
      "How long a lapsed reservation is kept under REGRANT, a second more than restart_grace to "
      "400d.",
      [](absl::string_view text, Policy& p) {
-       return Store(ParseDuration(text, absl::ZeroDuration(), limits::kRetentionMax),
-                    p.lapsed_retention);
+       return Assign(ParseDuration(text, absl::ZeroDuration(), limits::kRetentionMax),
+                     p.lapsed_retention);
      }},
     {"max_body_bytes", "1MiB",
      "The largest body of a result that is stored, 0 to 3MiB; of a larger one, size and digest "
      "are.",
      [](absl::string_view text, Policy& p) {
-       return Store(ParseBytes(text, 0, limits::kBodyBytesMax), p.body_bytes_max);
+       return Assign(ParseBytes(text, 0, limits::kBodyBytesMax), p.body_bytes_max);
      }},
     {"waiters_per_key_max", "1000", "Calls that may wait for one key, 0 to 1000000.",
      [](absl::string_view text, Policy& p) {
-       return Store(ParseWhole(text, 0, kWaitersMax), p.waiters_per_key_max);
+       return Assign(ParseWhole(text, 0, kWaitersMax), p.waiters_per_key_max);
      }},
     {"waiters_max", "10000", "Calls that may wait in the namespace, 0 to 1000000.",
      [](absl::string_view text, Policy& p) {
-       return Store(ParseWhole(text, 0, kWaitersMax), p.waiters_max);
+       return Assign(ParseWhole(text, 0, kWaitersMax), p.waiters_max);
      }},
 };
 

@@ -5,7 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -32,6 +35,14 @@ absl::StatusOr<std::size_t> ParseWord(absl::string_view text,
                                       absl::Span<const absl::string_view> words);
 // What paths are made of: not empty, no NUL.
 absl::StatusOr<std::string> ParsePath(absl::string_view text);
+
+// Moves a parsed value to where it belongs, or passes the failure on.
+template <typename From, typename To>
+absl::Status Assign(absl::StatusOr<From> parsed, To& to) {
+  if (!parsed.ok()) return parsed.status();
+  to = static_cast<To>(*std::move(parsed));
+  return absl::OkStatus();
+}
 
 // "512MiB": the largest unit that divides it.
 std::string BytesToText(std::uint64_t bytes);
