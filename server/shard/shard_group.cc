@@ -14,26 +14,24 @@ constexpr absl::Duration kDeadlineMargin = absl::Milliseconds(100);
 
 Refused Because(Refusal reason) { return {reason, std::nullopt, std::nullopt}; }
 
-// Answers that are decided but not yet durable.
-struct Held {
-  struct One {
-    Answerer answerer;
-    Answer answer;
-    UnitOfWork::Slot slot;
-  };
-  std::vector<One> answers;
-  std::vector<bool> changed;  // By slot: whether the record was written.
+// An answer that is decided.
+struct Decided {
+  Answerer answerer;
+  Answer answer;
+  UnitOfWork::Slot slot;
+  bool changed = false;  // The key's record was written in the same drain.
 
-  void Release(const absl::Status& durable) {
-    for (One& one : answers) {
-      if (!durable.ok()) {
-        one.answer.reply =
-            Because(changed[one.slot.index] ? Refusal::kOutcomeUnknown : Refusal::kStoreFailed);
-      }
-      std::move(one.answerer)(std::move(one.answer));
-    }
-  }
+  void Send() { std::move(answerer)(std::move(answer)); }
 };
+
+void SendWhenDurable(std::vector<Decided>& all, const absl::Status& durable) {
+  for (Decided& one : all) {
+    if (!durable.ok()) {
+      one.answer.reply = Because(one.changed ? Refusal::kOutcomeUnknown : Refusal::kStoreFailed);
+    }
+    one.Send();
+  }
+}
 
 }  // namespace
 
@@ -43,7 +41,9 @@ struct Held {
 //   3. the requests are judged in their order, on the records as found;
 //   4. leases that ended hand their keys on, or end the waits;
 //   5. waits that are over are judged a last time;
-//   6. one batch is written; when it is durable, everything is answered.
+//   6. one batch is written; when it is durable, everything is answered that has
+//      to do with it, or with one that is still being written;
+//   7. what has to do with neither is answered at once.
 class ShardGroup::Round {
  public:
   Round(ShardGroup& group, Drain drain, absl::Time now)
@@ -59,19 +59,20 @@ class ShardGroup::Round {
     if (drain_.draining) EndAllWaits();
     auto work = std::make_unique<UnitOfWork>();
     NameKeys(*work);
-    auto held = std::make_unique<Held>();
-    held_ = held.get();  // Filled by the body, owned by what runs after it.
+    auto undurable = std::make_unique<std::vector<Decided>>();
+    std::vector<Decided>& waiting = *undurable;  // Filled by the body, owned by what runs after it.
     group_.store_.Run(
         std::move(work),
-        [this](UnitOfWork& loaded) {
+        [&](UnitOfWork& loaded) {
           work_ = &loaded;
           Judge();
-          for (const auto& entry : loaded.entries()) held_->changed.push_back(entry.changed);
+          Part(waiting);
         },
-        [held = std::move(held), failed = group_.failed_](const absl::Status& durable) {
+        [undurable = std::move(undurable), failed = group_.failed_](const absl::Status& durable) {
           if (!durable.ok()) failed->store(true);
-          held->Release(durable);
+          SendWhenDurable(*undurable, durable);
         });
+    for (Decided& one : decided_) one.Send();
   }
 
  private:
@@ -238,8 +239,19 @@ class ShardGroup::Round {
     return true;
   }
 
+  // ---- 6 ----
+  // Moves those to `waiting` that have to wait for the disk, and leaves the others.
+  void Part(std::vector<Decided>& waiting) {
+    std::vector<Decided> settled;
+    for (Decided& one : decided_) {
+      one.changed = work_->entries()[one.slot.index].changed;
+      (work_->Settled(one.slot) ? settled : waiting).push_back(std::move(one));
+    }
+    decided_.swap(settled);
+  }
+
   void Hold(Request request, UnitOfWork::Slot slot, Reply reply, absl::Duration waited = {}) {
-    held_->answers.push_back({std::move(request.answer), {std::move(reply), now_, waited}, slot});
+    decided_.push_back({std::move(request.answer), {std::move(reply), now_, waited}, slot});
   }
   void Hold(Waiter waiter, UnitOfWork::Slot slot, Reply reply) {
     const absl::Duration waited = now_ - waiter.parked_at;
@@ -257,7 +269,7 @@ class ShardGroup::Round {
   std::vector<std::pair<RecordKey, UnitOfWork::Slot>> lapsed_;
   std::vector<std::pair<RequestId, UnitOfWork::Slot>> over_;
   UnitOfWork* work_ = nullptr;  // While the store runs the body.
-  Held* held_ = nullptr;        // Likewise.
+  std::vector<Decided> decided_;
 };
 
 ShardGroup::ShardGroup(Store& store, Random& random, WaiterCount& waiter_count,

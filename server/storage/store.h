@@ -39,8 +39,9 @@ class Store {
   virtual ~Store() = default;
 
   // Calls `body` exactly once, on the calling thread, before it returns; then
-  // `durable` exactly once, on any thread, perhaps after it returned. `work` is
-  // kept alive until then. Records that can't be read are marked so in `work`.
+  // `durable` exactly once, on any thread, perhaps after it returned. Records that
+  // can't be read are marked so in `work`, and so are those of which the last
+  // change isn't durable yet: it was decided by a unit that was not yet told.
   // A unit that changes nothing is durable once everything that it read is.
   virtual void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) = 0;
 

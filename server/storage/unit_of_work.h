@@ -44,6 +44,11 @@ class UnitOfWork {
   // A record with a higher fence than the shard's last one raises that.
   void Put(Slot slot, Record record);
   void Erase(Slot slot);
+  // Neither changed here nor waiting for the disk: what was found is durable.
+  bool Settled(Slot slot) const {
+    const Entry& entry = entries_[slot.index];
+    return entry.durable && !entry.changed;
+  }
   // More than every fence that the key's shard handed out, and at least `now`
   // in microseconds.
   Fence NextFence(Slot slot, absl::Time now) const;
@@ -54,6 +59,7 @@ class UnitOfWork {
     RecordKey key;
     absl::Status read_status;
     std::optional<Record> record;
+    bool durable = true;  // As it was found: its last change is, or its absence.
     bool changed = false;
   };
   absl::Span<Entry> entries() { return absl::MakeSpan(entries_); }

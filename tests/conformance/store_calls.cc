@@ -1,6 +1,9 @@
 #include "tests/conformance/store_calls.h"
 
+#include <vector>
+
 #include "gtest/gtest.h"
+#include "server/base/mutex.h"
 
 namespace onced {
 
@@ -9,22 +12,29 @@ absl::Status RunUnit(Store& store, const std::vector<Place>& places,
   auto work = std::make_unique<UnitOfWork>();
   for (const Place& place : places) work->Want(place.shard, place.key);
   int bodies = 0;
-  int told = 0;
-  absl::Status outcome;
+  Mutex mutex;
+  CondVar changed;
+  std::vector<absl::Status> told;
   store.Run(
       std::move(work),
       [&](UnitOfWork& loaded) {
         ++bodies;
-        EXPECT_EQ(told, 0) << "told before decided";
+        {
+          const MutexLock lock(mutex);
+          EXPECT_TRUE(told.empty()) << "told before decided";
+        }
         body(loaded);
       },
       [&](const absl::Status& status) {
-        ++told;
-        outcome = status;
+        const MutexLock lock(mutex);
+        told.push_back(status);
+        changed.NotifyOne();
       });
   EXPECT_EQ(bodies, 1);
-  EXPECT_EQ(told, 1);
-  return outcome;
+  const MutexLock lock(mutex);
+  while (told.empty()) changed.Wait(mutex);
+  EXPECT_EQ(told.size(), 1U);
+  return told.front();
 }
 
 absl::Status PutRecord(Store& store, const Place& place, const Record& record) {

@@ -19,8 +19,7 @@ struct Place {
   RecordKey key;
 };
 
-// Slots are in the order of `places`. What `durable` was told; fails the test
-// if that was not once, before Run() returned.
+// Slots are in the order of `places`. Waits for what `durable` is told.
 absl::Status RunUnit(Store& store, const std::vector<Place>& places,
                      const std::function<void(UnitOfWork&)>& body);
 absl::Status PutRecord(Store& store, const Place& place, const Record& record);

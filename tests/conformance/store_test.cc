@@ -146,21 +146,6 @@ TEST_P(StoreConformance, IsDurableAtOnceWhenNothingChanged) {
   EXPECT_TRUE(RunUnit(store(), {}, [](UnitOfWork&) {}).ok());
 }
 
-TEST_P(StoreConformance, KeepsAUnitAliveUntilItIsDurable) {
-  auto work = std::make_unique<UnitOfWork>();
-  const UnitOfWork* const address = work.get();
-  const UnitOfWork::Slot slot = work->Want(kPlace.shard, kPlace.key);
-  bool told = false;
-  store().Run(
-      std::move(work), [&](UnitOfWork& loaded) { loaded.Put(slot, MinimalPending()); },
-      [&](const absl::Status& status) {
-        EXPECT_TRUE(status.ok()) << status;
-        EXPECT_EQ(address->Find(slot), MinimalPending());
-        told = true;
-      });
-  EXPECT_TRUE(told);
-}
-
 TEST_P(StoreConformance, KeepsTheLargestBodyAndItsEveryByte) {
   std::string body(3 << 20, '\0');
   for (std::size_t i = 0; i < body.size(); ++i)

@@ -20,12 +20,6 @@ namespace {
 
 absl::string_view ViewOf(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
-rocksdb::WriteOptions HowToWrite(bool sync) {
-  rocksdb::WriteOptions options;
-  options.sync = sync;
-  return options;
-}
-
 void Deliver(const rocksdb::Status& read, const rocksdb::Slice& bytes, UnitOfWork::Entry& entry) {
   if (read.IsNotFound()) return;
   if (!read.ok()) {
@@ -55,66 +49,106 @@ RocksStore::RocksStore(const Options& options, std::unique_ptr<RocksDatabase> da
       identity_(database->meta.identity),
       outages_(database->meta.outages),
       database_(std::move(database)),
-      fences_(database_->meta.fences),
+      shards_(identity_.shards),
       watermark_(std::make_unique<WatermarkKeeper>(*database_->db, *database_->file_changes,
                                                    std::move(database_->watermark),
                                                    WatermarkStoreId(identity_), !sync_)),
-      clock_mark_us_(StoredTime(database_->meta.clock_mark)) {}
+      clock_mark_us_(StoredTime(database_->meta.clock_mark)),
+      committer_(*database_->db, *database_->meta_family, sync_,
+                 [this](absl::Status status) { return Wrote(std::move(status)); }) {
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    shards_[i].last_fence = database_->meta.fences[i];
+  }
+}
 
 RocksStore::~RocksStore() = default;
 
 // 1. read, 2. decide, 3. write and sync, 4. tell: never 4 before 3.
 void RocksStore::Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) {
   const absl::Status usable = FailedEarlier();
+  Ticket found;
   if (usable.ok()) {
-    Load(*work);
+    found = Load(*work);
   } else {
     for (UnitOfWork::Entry& entry : work->entries()) entry.read_status = usable;
   }
   body(*work);
-  if (!usable.ok() || !work->changed()) return std::move(durable)(usable);
-  std::move(durable)(Save(*work));
+  if (!usable.ok()) return std::move(durable)(usable);
+  if (!work->changed()) return committer_.WhenDurable(found, std::move(durable));
+  Save(*work, std::move(durable));
 }
 
-void RocksStore::Load(UnitOfWork& work) const {
-  const absl::Span<UnitOfWork::Entry> entries = work.entries();
-  if (entries.empty()) return;
+Ticket RocksStore::Load(UnitOfWork& work) {
+  std::vector<std::size_t> others;
+  others.reserve(work.entries().size());
+  const Ticket found = LoadUnwritten(work, others);
+  if (!others.empty()) Read(work, others);
+  return found;
+}
+
+// What is no longer here can be read from RocksDB: so this comes before that.
+Ticket RocksStore::LoadUnwritten(UnitOfWork& work, std::vector<std::size_t>& others) {
+  const Ticket written = committer_.durable();
+  Ticket found;
+  for (std::size_t i = 0; i < work.entries().size(); ++i) {
+    UnitOfWork::Entry& entry = work.entries()[i];
+    ONCED_CHECK(entry.shard.value < identity_.shards);
+    ShardState& shard = shards_[entry.shard.value];
+    work.SetLastFence(entry.shard, shard.last_fence);
+    shard.unwritten.Forget(written);
+    const Unwritten::Change* change = shard.unwritten.Find(entry.key);
+    if (change == nullptr) {
+      others.push_back(i);
+      continue;
+    }
+    entry.record = change->record;
+    entry.durable = change->ticket <= written;
+    found = std::max(found, change->ticket);
+  }
+  return found;
+}
+
+void RocksStore::Read(UnitOfWork& work, const std::vector<std::size_t>& which) const {
   std::vector<std::string> keys;
   std::vector<rocksdb::Slice> slices;
   std::vector<rocksdb::ColumnFamilyHandle*> families;
-  keys.reserve(entries.size());  // So that the slices stay valid.
-  for (const UnitOfWork::Entry& entry : entries) {
-    ONCED_CHECK(entry.shard.value < identity_.shards);
-    work.SetLastFence(entry.shard, fences_[entry.shard.value]);
+  keys.reserve(which.size());  // So that the slices stay valid.
+  for (const std::size_t i : which) {
+    const UnitOfWork::Entry& entry = work.entries()[i];
     slices.emplace_back(keys.emplace_back(EncodeKey(entry.key)));
     families.push_back(database_->shard_families[entry.shard.value].get());
   }
-  std::vector<rocksdb::PinnableSlice> values(entries.size());
-  std::vector<rocksdb::Status> statuses(entries.size());
-  database_->db->MultiGet({}, entries.size(), families.data(), slices.data(), values.data(),
+  std::vector<rocksdb::PinnableSlice> values(which.size());
+  std::vector<rocksdb::Status> statuses(which.size());
+  database_->db->MultiGet({}, which.size(), families.data(), slices.data(), values.data(),
                           statuses.data());
-  for (std::size_t i = 0; i < entries.size(); ++i) Deliver(statuses[i], values[i], entries[i]);
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    Deliver(statuses[i], values[i], work.entries()[which[i]]);
+  }
 }
 
-absl::Status RocksStore::Save(const UnitOfWork& work) {
-  rocksdb::WriteBatch batch;
+// Its records are the next unit's, if that comes before they are written.
+void RocksStore::Save(UnitOfWork& work, Durable durable) {
+  Committer::Changes changes;
   rocksdb::Status status;
   for (const UnitOfWork::Entry& entry : work.entries()) {
     if (!entry.changed || !status.ok()) continue;
     rocksdb::ColumnFamilyHandle* family = database_->shard_families[entry.shard.value].get();
     status = entry.record.has_value()
-                 ? batch.Put(family, EncodeKey(entry.key), EncodeRecord(*entry.record))
-                 : batch.Delete(family, EncodeKey(entry.key));
+                 ? changes.records.Put(family, EncodeKey(entry.key), EncodeRecord(*entry.record))
+                 : changes.records.Delete(family, EncodeKey(entry.key));
   }
-  const auto raised = work.RaisedFences();
-  for (const auto& [shard, fence] : raised) {
-    if (status.ok()) {
-      status = batch.Put(database_->meta_family.get(), FenceKey(shard), EncodeFence(fence));
-    }
-    fences_[shard.value] = fence;
+  // Only a batch or a key of 4 GiB is refused, and none is larger than a drain.
+  ONCED_CHECK(status.ok());
+  for (const auto& [shard, fence] : work.RaisedFences()) {
+    changes.meta.emplace_back(FenceKey(shard), EncodeFence(fence));
+    shards_[shard.value].last_fence = fence;
   }
-  if (status.ok()) status = database_->db->Write(HowToWrite(sync_), &batch);
-  return Wrote(FromRocks("writing to the store", status));
+  const Ticket ticket = committer_.Add(changes, std::move(durable));
+  for (UnitOfWork::Entry& entry : work.entries()) {
+    if (!entry.changed) continue;
+    shards_[entry.shard.value].unwritten.Add(entry.key, std::move(entry.record), ticket);
+  }
 }
 
 absl::Time RocksStore::clock_mark() const { return TimeFromStored(clock_mark_us_.load()); }
@@ -124,10 +158,9 @@ absl::Status RocksStore::RaiseClockMark(absl::Time mark) {
   if (mark <= clock_mark()) return absl::OkStatus();
   const absl::Status usable = FailedEarlier();
   if (!usable.ok()) return usable;
-  const rocksdb::Status status =
-      database_->db->Put(HowToWrite(sync_), database_->meta_family.get(),
-                         rocksdb::Slice(kClockKey.data(), kClockKey.size()), EncodeTime(mark));
-  const absl::Status wrote = Wrote(FromRocks("writing the clock mark", status));
+  Committer::Changes changes;
+  changes.meta.emplace_back(kClockKey, EncodeTime(mark));
+  const absl::Status wrote = committer_.AddAndWait(changes);
   if (!wrote.ok()) return wrote;
   clock_mark_us_.store(StoredTime(mark));
   database_->filter.AdvanceTo(mark);

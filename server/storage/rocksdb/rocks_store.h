@@ -18,7 +18,9 @@
 #include "server/base/believed_clock.h"
 #include "server/base/mutex.h"
 #include "server/base/random.h"
+#include "server/storage/rocksdb/committer.h"
 #include "server/storage/rocksdb/rocks_space.h"
+#include "server/storage/rocksdb/unwritten.h"
 #include "server/storage/store.h"
 
 namespace rocksdb {
@@ -34,11 +36,13 @@ class WatermarkKeeper;
 // Operation: one RocksDB in a directory of its own, with a column family for
 //            each shard ("shard-0007") and what the store knows of itself in
 //            the default one (codec/meta_codec.h). A unit of work that changed
-//            something is one write of one log: all of it survives, or nothing.
-//            Threads that write at the same time share one sync.
+//            something is in one write of one log: all of it survives, or nothing.
+//            What is decided while the log is being synced shares the next sync.
 // Threads:   as Store says: Run() for a given shard by one thread at a time,
-//            all else from any thread. Run() blocks for the disk, and calls
-//            `durable` before it returns, on the calling thread.
+//            all else from any thread. Run() reads from the disk but never waits
+//            for a write, unless the committer has no room. `durable` is called on
+//            the committer's thread, or before Run() returns where nothing has to
+//            be waited for.
 // Lifetime:  `Options::random` is used while opening only. The destructor must
 //            not run beside any other call. It syncs what was written.
 // Promise:   OK from `durable` means that the changes survive the loss of power
@@ -118,8 +122,19 @@ class RocksStore final : public Store {
  private:
   RocksStore(const Options& options, std::unique_ptr<RocksDatabase> database);
 
-  void Load(UnitOfWork& work) const;
-  absl::Status Save(const UnitOfWork& work);
+  // Of one shard, for whoever runs its units. On a cache line of its own: different
+  // shards have different threads.
+  struct alignas(64) ShardState {
+    Fence last_fence;  // That was decided.
+    Unwritten unwritten;
+  };
+
+  // The last ticket of what was found: all of it is durable when that is.
+  Ticket Load(UnitOfWork& work);
+  // Marks what was found before it was written, and names the others.
+  Ticket LoadUnwritten(UnitOfWork& work, std::vector<std::size_t>& others);
+  void Read(UnitOfWork& work, const std::vector<std::size_t>& which) const;
+  void Save(UnitOfWork& work, Durable durable);
   // The status of a write, and the end of this store if it failed.
   absl::Status Wrote(absl::Status status);
 
@@ -134,13 +149,14 @@ class RocksStore final : public Store {
   std::atomic<bool> failed_ = false;
   std::atomic<bool> backing_up_ = false;
 
-  // Of each shard, read and written by whoever runs that shard's units.
-  std::vector<Fence> fences_;
+  std::vector<ShardState> shards_;
 
   std::unique_ptr<WatermarkKeeper> watermark_;
 
   Mutex clock_mutex_;  // Held while the mark is written, so that it only grows.
   std::atomic<std::int64_t> clock_mark_us_;
+
+  Committer committer_;  // Last: its thread uses what is above.
 };
 
 }  // namespace onced
