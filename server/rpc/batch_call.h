@@ -40,6 +40,8 @@ class BatchCall final : public grpc::ServerUnaryReactor {
   // The last one to call it replies.
   void OneLess();
   void OnDone() override { delete this; }
+  // See SingleCall.
+  bool InternalInlineable() override { return true; }
 
   const CallsInFlight::One in_flight_;
   ShardSet& shards_;

@@ -79,6 +79,8 @@ class SingleCall final : public grpc::ServerUnaryReactor {
     if (ticket_.has_value()) shards_.Cancel(*ticket_);
   }
   void OnDone() override { delete this; }
+  // What is above neither blocks nor takes long: gRPC needn't wake a thread for it.
+  bool InternalInlineable() override { return true; }
 
   const CallsInFlight::One in_flight_;
   ShardSet& shards_;

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "server/base/thread_name.h"
+
 namespace onced {
 namespace {
 
@@ -92,6 +94,7 @@ std::size_t ShardExecutor::queue_depth() const {
 
 void ShardExecutor::Run() {
   thread_.Adopt();
+  NameThisThread("executor");
   Drain drain;
   while (TakeDrain(group_.NextTimer(), drain)) Execute(std::exchange(drain, {}));
 }

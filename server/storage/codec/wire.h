@@ -26,9 +26,11 @@ class WireWriter {
   template <typename Integer>
   void Int(Integer value) {
     const auto bits = static_cast<std::make_unsigned_t<Integer>>(value);
+    char bytes[sizeof bits];
     for (std::size_t i = 0; i < sizeof bits; ++i) {
-      out_.push_back(static_cast<char>(bits >> (8 * i) & 0xff));
+      bytes[i] = static_cast<char>(bits >> (8 * i) & 0xff);
     }
+    out_.append(bytes, sizeof bits);
   }
   void Time(absl::Time time) { Int(StoredTime(time)); }
   void Duration(absl::Duration duration) { Int(StoredDuration(duration)); }

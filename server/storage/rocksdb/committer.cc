@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "rocksdb/db.h"
+#include "rocksdb/perf_level.h"
+#include "server/base/thread_name.h"
 #include "server/storage/rocksdb/rocks_status.h"
 
 namespace onced {
@@ -91,6 +93,8 @@ absl::Status Committer::AddAndWait(const Changes& changes) {
 
 void Committer::Run() {
   thread_.Adopt();
+  NameThisThread("committer");
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);  // Counters that nobody reads.
   absl::Status status;
   while (TakeBatch()) {
     if (status.ok()) status = Write();

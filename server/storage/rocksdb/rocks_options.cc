@@ -74,6 +74,9 @@ rocksdb::DBOptions MakeDbOptions(const MemoryPlan& plan, std::shared_ptr<rocksdb
   // Leaves descriptors for connections where the usual limit is 1,024.
   options.max_open_files = kOpenFilesMax;
   options.avoid_unnecessary_blocking_io = true;
+  // One thread writes: what is there for several only costs.
+  options.allow_concurrent_memtable_write = false;
+  options.enable_write_thread_adaptive_yield = false;
   options.info_log = std::make_shared<NoLog>();
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;

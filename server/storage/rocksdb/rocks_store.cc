@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "rocksdb/db.h"
+#include "rocksdb/perf_level.h"
 #include "rocksdb/write_batch.h"
 #include "server/base/check.h"
 #include "server/storage/codec/meta_codec.h"
@@ -19,6 +20,11 @@ namespace onced {
 namespace {
 
 absl::string_view ViewOf(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
+
+// Fences are at least the time in microseconds, and no start resumes below the
+// durable mark: so one that is below it needn't be stored to be surpassed. Most are:
+// only many grants of one shard at one time get ahead of that.
+Fence LastCoveredBy(absl::Time durable_mark) { return {absl::ToUnixMicros(durable_mark) - 1}; }
 
 void Deliver(const rocksdb::Status& read, const rocksdb::Slice& bytes, UnitOfWork::Entry& entry) {
   if (read.IsNotFound()) return;
@@ -56,8 +62,9 @@ RocksStore::RocksStore(const Options& options, std::unique_ptr<RocksDatabase> da
       clock_mark_us_(StoredTime(database_->meta.clock_mark)),
       committer_(*database_->db, *database_->meta_family, sync_,
                  [this](absl::Status status) { return Wrote(std::move(status)); }) {
+  const Fence covered = LastCoveredBy(clock_mark());
   for (std::size_t i = 0; i < shards_.size(); ++i) {
-    shards_[i].last_fence = database_->meta.fences[i];
+    shards_[i].last_fence = std::max(database_->meta.fences[i], covered);
   }
 }
 
@@ -65,6 +72,8 @@ RocksStore::~RocksStore() = default;
 
 // 1. read, 2. decide, 3. write and sync, 4. tell: never 4 before 3.
 void RocksStore::Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) {
+  // RocksDB's counters of what it does, which nobody reads: each comparison has some.
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
   const absl::Status usable = FailedEarlier();
   Ticket found;
   if (usable.ok()) {
@@ -140,8 +149,9 @@ void RocksStore::Save(UnitOfWork& work, Durable durable) {
   }
   // Only a batch or a key of 4 GiB is refused, and none is larger than a drain.
   ONCED_CHECK(status.ok());
+  const Fence covered = LastCoveredBy(clock_mark());
   for (const auto& [shard, fence] : work.RaisedFences()) {
-    changes.meta.emplace_back(FenceKey(shard), EncodeFence(fence));
+    if (fence > covered) changes.meta.emplace_back(FenceKey(shard), EncodeFence(fence));
     shards_[shard.value].last_fence = fence;
   }
   const Ticket ticket = committer_.Add(changes, std::move(durable));
