@@ -107,6 +107,12 @@ absl::StatusOr<std::unique_ptr<RocksStore>> OpenStore(const Config& config,
        .env = env});
 }
 
+// Executors, the committer and the kernel's part of the network need the other half.
+int CallQueueCount(std::size_t cores) {
+  constexpr std::size_t kMax = 16;
+  return static_cast<int>(std::clamp<std::size_t>(cores / 2, 1, kMax));
+}
+
 // A quarter of the memory budget is for calls, half is the store's, and the rest for
 // what neither counts. With less than this, few calls could have large bodies.
 std::size_t CallBytesMax(const Config& config) {
@@ -234,7 +240,9 @@ int Serve(const Config& config, const Machine& machine) {
       GrpcServer::Listen({.setting = "listen",
                           .address = ToText(config.listen),
                           .service_name = idempotency::v1::IdempotencyService::service_full_name(),
-                          .buffer_bytes_max = CallBytesMax(config)},
+                          .buffer_bytes_max = CallBytesMax(config),
+                          .queues = CallQueueCount(AvailableCores()),
+                          .accept = [&](CallQueue& queue) { service.Accept(queue); }},
                          service);
   if (!server.ok()) return Fail(server.status());
   auto admin_server = ListenForAdmin(config, admin);

@@ -14,13 +14,12 @@ void BatchCall::Start(const idempotency::v1::BatchRequest& batch, const Validato
 
 void BatchCall::Failed(const google::rpc::Status& error) {
   run_.Refused(error);
-  Finish(ToGrpc(error));
+  call_.Reply(ToGrpc(error));
 }
 
 void BatchCall::Reply() {
   run_.Count();
-  response_ = Serialize(run_.Response(limits::kMessageBytesMax));
-  Finish(grpc::Status::OK);
+  call_.Reply(Serialize(run_.Response(limits::kMessageBytesMax)));
 }
 
 }  // namespace onced

@@ -1,11 +1,10 @@
 // One Batch RPC in flight.
 #pragma once
 
-#include <grpcpp/grpcpp.h>
-
 #include "idempotency/v1/idempotency.pb.h"
 #include "server/rpc/batch_run.h"
 #include "server/rpc/calls_in_flight.h"
+#include "server/rpc/unary_call.h"
 #include "server/rpc/validate.h"
 #include "server/shard/shard_set.h"
 
@@ -13,13 +12,12 @@ namespace onced {
 
 // Operation: checks every operation, submits the good ones together, and
 //            replies when the last one is answered.
-// Threads:   Start() and Failed() on gRPC's, one of them; the rest on any.
-// Lifetime:  its own: gRPC tells it when nobody needs it any more.
-class BatchCall final : public grpc::ServerUnaryReactor {
+// Threads:   Start() and Failed() on the call queue's, one of them; the rest on any.
+// Lifetime:  the call's, which is replied to at the end of either.
+class BatchCall final : public UnaryCall::Work {
  public:
-  BatchCall(ShardSet& shards, Telemetry& telemetry, CallsInFlight& in_flight,
-            grpc::ByteBuffer& response)
-      : in_flight_(in_flight), run_(Method::kBatch, shards, telemetry), response_(response) {}
+  BatchCall(ShardSet& shards, Telemetry& telemetry, CallsInFlight& in_flight, UnaryCall& call)
+      : in_flight_(in_flight), run_(Method::kBatch, shards, telemetry), call_(call) {}
 
   void Start(const idempotency::v1::BatchRequest& batch, const Validator& validator,
              absl::Time deadline);
@@ -27,13 +25,10 @@ class BatchCall final : public grpc::ServerUnaryReactor {
 
  private:
   void Reply();
-  void OnDone() override { delete this; }
-  // See SingleCall.
-  bool InternalInlineable() override { return true; }
 
   const CallsInFlight::One in_flight_;
   BatchRun run_;
-  grpc::ByteBuffer& response_;  // gRPC's: valid until Finish().
+  UnaryCall& call_;
 };
 
 }  // namespace onced

@@ -15,7 +15,7 @@ void CallMeter::Failed(const google::rpc::Status& error, absl::Duration waited) 
   Ended(CallStatus::kError, waited);
 }
 
-absl::Time DeadlineOf(const grpc::CallbackServerContext& context, absl::Time now) {
+absl::Time DeadlineOf(const grpc::ServerContextBase& context, absl::Time now) {
   const gpr_timespec rest = gpr_convert_clock_type(context.raw_deadline(), GPR_TIMESPAN);
   if (gpr_time_cmp(rest, gpr_inf_future(GPR_TIMESPAN)) == 0) return absl::InfiniteFuture();
   return now + absl::Seconds(rest.tv_sec) + absl::Nanoseconds(rest.tv_nsec);
@@ -24,14 +24,13 @@ absl::Time DeadlineOf(const grpc::CallbackServerContext& context, absl::Time now
 void SingleCall::Fail(const google::rpc::Status& error, absl::Duration waited) {
   StopWaiting();
   meter_.Failed(error, waited);
-  Finish(ToGrpc(error));
+  call_.Reply(ToGrpc(error));
 }
 
 void SingleCall::Succeed(const grpc::ByteBuffer& response, const Answer& answer) {
   StopWaiting();
   meter_.Ended(CallStatusOf(answer.reply), answer.waited);
-  response_ = response;
-  Finish(grpc::Status::OK);
+  call_.Reply(response);
 }
 
 }  // namespace onced

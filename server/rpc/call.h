@@ -13,6 +13,7 @@
 #include "server/rpc/calls_in_flight.h"
 #include "server/rpc/connection_waits.h"
 #include "server/rpc/errors.h"
+#include "server/rpc/unary_call.h"
 #include "server/rpc/wire.h"
 #include "server/shard/shard_set.h"
 
@@ -41,26 +42,22 @@ class CallMeter {
 };
 
 // The caller's deadline by the server's clock; InfiniteFuture if there is none.
-absl::Time DeadlineOf(const grpc::CallbackServerContext& context, absl::Time now);
+absl::Time DeadlineOf(const grpc::ServerContextBase& context, absl::Time now);
 
-// Threads:  gRPC's; Answered() and Failed() on any, one of them, once.
-// Lifetime: its own: gRPC tells it when nobody needs it any more.
-class SingleCall final : public grpc::ServerUnaryReactor {
+// Threads:  the call queue's; Answered() and Failed() on any, one of them, once.
+// Lifetime: the call's, which is replied to at the end of either.
+class SingleCall final : public UnaryCall::Work {
  public:
   SingleCall(Method method, ShardSet& shards, Telemetry& telemetry, CallsInFlight& in_flight,
-             grpc::ByteBuffer& response)
-      : in_flight_(in_flight),
-        shards_(shards),
-        meter_(method, shards, telemetry),
-        response_(response) {}
+             UnaryCall& call)
+      : in_flight_(in_flight), shards_(shards), meter_(method, shards, telemetry), call_(call) {}
 
   // The call waits at the expense of this connection's share.
   void WaitsAs(std::string peer, ConnectionWaits& waits) {
     peer_ = std::move(peer);
     waits_ = &waits;
   }
-  // From now on the shard is told if the caller goes away. Called before the
-  // method returns, thus before gRPC calls OnCancel().
+  // From now on the shard is told if the caller goes away.
   void CancelsAs(ShardSet::Ticket ticket) { ticket_ = ticket; }
 
   void Failed(const google::rpc::Status& error) { Fail(error, absl::ZeroDuration()); }
@@ -82,14 +79,11 @@ class SingleCall final : public grpc::ServerUnaryReactor {
   void OnCancel() override {
     if (ticket_.has_value()) shards_.Cancel(*ticket_);
   }
-  void OnDone() override { delete this; }
-  // What is above neither blocks nor takes long: gRPC needn't wake a thread for it.
-  bool InternalInlineable() override { return true; }
 
   const CallsInFlight::One in_flight_;
   ShardSet& shards_;
   const CallMeter meter_;
-  grpc::ByteBuffer& response_;  // gRPC's: valid until Finish().
+  UnaryCall& call_;
   std::optional<ShardSet::Ticket> ticket_;
   std::string peer_;
   ConnectionWaits* waits_ = nullptr;

@@ -110,26 +110,33 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Listen(const Options& op
   int port = 0;
   builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&service);
+  Queues queues;
+  for (int i = 0; i < options.queues; ++i) {
+    queues.push_back(std::make_unique<CallQueue>(builder.AddCompletionQueue()));
+  }
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
     return absl::UnavailableError(absl::StrCat(options.setting, ": can't listen on ",
                                                options.address, ": ", WhyNot(options.address)));
   }
+  for (const auto& queue : queues) queue->Start(options.accept);
   server->GetHealthCheckService()->SetServingStatus(options.service_name, true);
-  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(server), port));
+  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(queues), std::move(server), port));
 }
 
-GrpcServer::GrpcServer(std::unique_ptr<grpc::Server> server, int port)
-    : server_(std::move(server)), port_(port) {}
+GrpcServer::GrpcServer(Queues queues, std::unique_ptr<grpc::Server> server, int port)
+    : queues_(std::move(queues)), server_(std::move(server)), port_(port) {}
 
-GrpcServer::~GrpcServer() = default;
+GrpcServer::~GrpcServer() { Shutdown(); }
 
 void GrpcServer::StopServing() { server_->GetHealthCheckService()->Shutdown(); }
 
 void GrpcServer::Shutdown() {
+  if (std::exchange(shut_down_, true)) return;
   // gRPC wants an absolute time on its own clock.
   const gpr_timespec rest = gpr_time_from_millis(kShutdownMs, GPR_TIMESPAN);
   server_->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), rest));
+  for (const auto& queue : queues_) queue->Join();
 }
 
 }  // namespace onced

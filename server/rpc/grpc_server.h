@@ -6,15 +6,17 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/rpc/call_queue.h"
 
 namespace onced {
 
 // Operation: serves one service, with health (grpc.health.v1) and reflection
 //            beside it, within limits that keep one client from harming others.
-// Threads:   gRPC's own; the functions here from one thread.
+// Threads:   gRPC's own and the queues'; the functions here from one thread.
 // Lifetime:  `service` outlives it.
 // Promise:   once Shutdown() has returned, no call is in flight.
 class GrpcServer {
@@ -26,6 +28,10 @@ class GrpcServer {
     // For all connections' buffers together; past it gRPC reads more slowly, and at
     // last ends calls.
     std::size_t buffer_bytes_max = 0;
+    // How many queues, each with a thread, `accept` is called for. Of a service that
+    // gRPC calls back for everything: none.
+    int queues = 0;
+    CallQueue::Accept accept;
     // Calls may take longer than a connection is kept at most: it waits for them.
     bool long_calls = false;
   };
@@ -43,10 +49,13 @@ class GrpcServer {
   void Shutdown();
 
  private:
-  GrpcServer(std::unique_ptr<grpc::Server> server, int port);
+  using Queues = std::vector<std::unique_ptr<CallQueue>>;
+  GrpcServer(Queues queues, std::unique_ptr<grpc::Server> server, int port);
 
+  Queues queues_;  // Before the server: they outlive it.
   std::unique_ptr<grpc::Server> server_;
   int port_;
+  bool shut_down_ = false;
 };
 
 }  // namespace onced

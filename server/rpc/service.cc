@@ -21,32 +21,33 @@ google::rpc::Status ErrorOf(Violation violation) {
 
 IdempotencyService::IdempotencyService(ShardSet& shards, const PolicyTable& policies,
                                        Telemetry& telemetry)
-    : shards_(shards), validator_(policies), telemetry_(telemetry) {}
+    : shards_(shards), validator_(policies), telemetry_(telemetry), methods_(MakeMethods()) {}
+
+void IdempotencyService::Accept(CallQueue& queue) {
+  for (const UnaryCall::Method& method : methods_) UnaryCall::Await(method, queue);
+}
 
 template <typename Message, typename EncoderFor>
-grpc::ServerUnaryReactor* IdempotencyService::Single(Method method,
-                                                     grpc::CallbackServerContext& context,
-                                                     const grpc::ByteBuffer& bytes,
-                                                     grpc::ByteBuffer& response,
-                                                     EncoderFor encoder_for) {
-  auto* call =
-      new SingleCall(method, shards_, telemetry_, in_flight_, response);  // Deletes itself.
+std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, UnaryCall& rpc,
+                                                            EncoderFor encoder_for) {
+  auto owned = std::make_unique<SingleCall>(method, shards_, telemetry_, in_flight_, rpc);
+  SingleCall* const call = owned.get();
   Message message;
-  if (auto violation = Parse(bytes, message)) {
+  if (auto violation = Parse(rpc.request(), message)) {
     call->Failed(ErrorOf(std::move(*violation)));
-    return call;
+    return owned;
   }
   Checked checked = validator_.Check(message);
   if (const auto* error = std::get_if<google::rpc::Status>(&checked)) {
     call->Failed(*error);
-    return call;
+    return owned;
   }
   Request request = std::get<Request>(std::move(checked));
-  request.deadline = DeadlineOf(context, shards_.Now());
+  request.deadline = DeadlineOf(rpc.context(), shards_.Now());
   if (MayWait(request)) {
     // Over its connection's share it does not wait: a CONFLICT comes at once.
-    if (waits_.TryAdd(context.peer())) {
-      call->WaitsAs(context.peer(), waits_);
+    if (waits_.TryAdd(rpc.context().peer())) {
+      call->WaitsAs(rpc.context().peer(), waits_);
     } else {
       std::get<ReserveOp>(request.operation).wait_timeout = absl::ZeroDuration();
     }
@@ -57,59 +58,48 @@ grpc::ServerUnaryReactor* IdempotencyService::Single(Method method,
   const bool cancels = IsReserve(request);
   const ShardSet::Ticket ticket = shards_.Submit(std::move(request));
   if (cancels) call->CancelsAs(ticket);
+  return owned;
+}
+
+std::unique_ptr<UnaryCall::Work> IdempotencyService::Batch(UnaryCall& rpc) {
+  auto call = std::make_unique<BatchCall>(shards_, telemetry_, in_flight_, rpc);
+  v1::BatchRequest batch;
+  if (auto violation = Parse(rpc.request(), batch)) {
+    call->Failed(ErrorOf(std::move(*violation)));
+  } else {
+    call->Start(batch, validator_, DeadlineOf(rpc.context(), shards_.Now()));
+  }
   return call;
 }
 
-grpc::ServerUnaryReactor* IdempotencyService::Reserve(grpc::CallbackServerContext* context,
-                                                      const grpc::ByteBuffer* request,
-                                                      grpc::ByteBuffer* response) {
-  return Single<v1::ReserveRequest>(Method::kReserve, *context, *request, *response,
-                                    [](const v1::ReserveRequest&) { return &ReserveResponseOf; });
-}
-
-grpc::ServerUnaryReactor* IdempotencyService::Commit(grpc::CallbackServerContext* context,
-                                                     const grpc::ByteBuffer* request,
-                                                     grpc::ByteBuffer* response) {
-  return Single<v1::CommitRequest>(Method::kCommit, *context, *request, *response,
-                                   [](const v1::CommitRequest&) { return &CommitResponseOf; });
-}
-
-grpc::ServerUnaryReactor* IdempotencyService::Release(grpc::CallbackServerContext* context,
-                                                      const grpc::ByteBuffer* request,
-                                                      grpc::ByteBuffer* response) {
-  return Single<v1::ReleaseRequest>(Method::kRelease, *context, *request, *response,
-                                    [](const v1::ReleaseRequest&) { return &ReleaseResponseOf; });
-}
-
-grpc::ServerUnaryReactor* IdempotencyService::Extend(grpc::CallbackServerContext* context,
-                                                     const grpc::ByteBuffer* request,
-                                                     grpc::ByteBuffer* response) {
-  return Single<v1::ExtendRequest>(Method::kExtend, *context, *request, *response,
-                                   [](const v1::ExtendRequest&) { return &ExtendResponseOf; });
-}
-
-grpc::ServerUnaryReactor* IdempotencyService::Inspect(grpc::CallbackServerContext* context,
-                                                      const grpc::ByteBuffer* request,
-                                                      grpc::ByteBuffer* response) {
-  const auto encoder_for = [](const v1::InspectRequest& message) {
+std::vector<UnaryCall::Method> IdempotencyService::MakeMethods() {
+  const auto requester = [this](auto request) {
+    return [this, request](auto... arguments) { (this->*request)(arguments...); };
+  };
+  const auto single = [this]<typename Message>(Method method, Message /*type*/, auto encoder_for) {
+    return [this, method, encoder_for](UnaryCall& rpc) {
+      return Single<Message>(method, rpc, encoder_for);
+    };
+  };
+  const auto always = [](auto* encode) { return [encode](const auto&) { return encode; }; };
+  const auto inspected = [](const v1::InspectRequest& message) {
     return [include = message.include_result()](const Answer& answer) {
       return InspectResponseOf(answer, include);
     };
   };
-  return Single<v1::InspectRequest>(Method::kInspect, *context, *request, *response, encoder_for);
-}
-
-grpc::ServerUnaryReactor* IdempotencyService::Batch(grpc::CallbackServerContext* context,
-                                                    const grpc::ByteBuffer* request,
-                                                    grpc::ByteBuffer* response) {
-  auto* call = new BatchCall(shards_, telemetry_, in_flight_, *response);  // Deletes itself.
-  v1::BatchRequest batch;
-  if (auto violation = Parse(*request, batch)) {
-    call->Failed(ErrorOf(std::move(*violation)));
-  } else {
-    call->Start(batch, validator_, DeadlineOf(*context, shards_.Now()));
-  }
-  return call;
+  return {{.request = requester(&RawService::RequestReserve),
+           .begin = single(Method::kReserve, v1::ReserveRequest(), always(&ReserveResponseOf)),
+           .cancels = true},
+          {.request = requester(&RawService::RequestCommit),
+           .begin = single(Method::kCommit, v1::CommitRequest(), always(&CommitResponseOf))},
+          {.request = requester(&RawService::RequestRelease),
+           .begin = single(Method::kRelease, v1::ReleaseRequest(), always(&ReleaseResponseOf))},
+          {.request = requester(&RawService::RequestExtend),
+           .begin = single(Method::kExtend, v1::ExtendRequest(), always(&ExtendResponseOf))},
+          {.request = requester(&RawService::RequestInspect),
+           .begin = single(Method::kInspect, v1::InspectRequest(), inspected)},
+          {.request = requester(&RawService::RequestBatch),
+           .begin = [this](UnaryCall& rpc) { return Batch(rpc); }}};
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IdempotencyService::Session(

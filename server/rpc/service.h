@@ -4,13 +4,18 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <memory>
+#include <vector>
+
 #include "idempotency/v1/idempotency.grpc.pb.h"
 #include "server/base/telemetry.h"
 #include "server/ledger/policy.h"
+#include "server/rpc/call_queue.h"
 #include "server/rpc/calls_in_flight.h"
 #include "server/rpc/connection_waits.h"
 #include "server/rpc/session_call.h"
 #include "server/rpc/sessions.h"
+#include "server/rpc/unary_call.h"
 #include "server/rpc/validate.h"
 #include "server/shard/shard_set.h"
 
@@ -19,19 +24,19 @@ namespace onced {
 // Streams that a connection may have open at once.
 inline constexpr int kStreamsMax = 256;
 
-// The methods take bytes, so that a message that can't be parsed is answered
-// like any other bad request.
-using RawService = idempotency::v1::IdempotencyService::WithRawCallbackMethod_Reserve<
-    idempotency::v1::IdempotencyService::WithRawCallbackMethod_Commit<
-        idempotency::v1::IdempotencyService::WithRawCallbackMethod_Release<
-            idempotency::v1::IdempotencyService::WithRawCallbackMethod_Extend<
-                idempotency::v1::IdempotencyService::WithRawCallbackMethod_Inspect<
-                    idempotency::v1::IdempotencyService::WithRawCallbackMethod_Batch<
+// Unary calls come by CallQueues. The methods take bytes, so that a message that can't be parsed is
+// answered like any other bad request.
+using RawService = idempotency::v1::IdempotencyService::WithRawMethod_Reserve<
+    idempotency::v1::IdempotencyService::WithRawMethod_Commit<
+        idempotency::v1::IdempotencyService::WithRawMethod_Release<
+            idempotency::v1::IdempotencyService::WithRawMethod_Extend<
+                idempotency::v1::IdempotencyService::WithRawMethod_Inspect<
+                    idempotency::v1::IdempotencyService::WithRawMethod_Batch<
                         idempotency::v1::IdempotencyService::WithRawCallbackMethod_Session<
                             idempotency::v1::IdempotencyService::Service>>>>>>>;
 
-// Threads:  gRPC's until a request is submitted; the answer comes on the
-//           shard's thread or the store's. No method blocks.
+// Threads:  a call queue's, or gRPC's, until a request is submitted; the answer comes
+//           on the shard's thread or the store's. No method blocks.
 // Lifetime: all that the constructor takes outlives it; it outlives the server
 //           that serves it.
 // Promise:  a request that was submitted is executed whether or not its caller
@@ -40,24 +45,8 @@ class IdempotencyService final : public RawService {
  public:
   IdempotencyService(ShardSet& shards, const PolicyTable& policies, Telemetry& telemetry);
 
-  grpc::ServerUnaryReactor* Reserve(grpc::CallbackServerContext* context,
-                                    const grpc::ByteBuffer* request,
-                                    grpc::ByteBuffer* response) override;
-  grpc::ServerUnaryReactor* Commit(grpc::CallbackServerContext* context,
-                                   const grpc::ByteBuffer* request,
-                                   grpc::ByteBuffer* response) override;
-  grpc::ServerUnaryReactor* Release(grpc::CallbackServerContext* context,
-                                    const grpc::ByteBuffer* request,
-                                    grpc::ByteBuffer* response) override;
-  grpc::ServerUnaryReactor* Extend(grpc::CallbackServerContext* context,
-                                   const grpc::ByteBuffer* request,
-                                   grpc::ByteBuffer* response) override;
-  grpc::ServerUnaryReactor* Inspect(grpc::CallbackServerContext* context,
-                                    const grpc::ByteBuffer* request,
-                                    grpc::ByteBuffer* response) override;
-  grpc::ServerUnaryReactor* Batch(grpc::CallbackServerContext* context,
-                                  const grpc::ByteBuffer* request,
-                                  grpc::ByteBuffer* response) override;
+  // Serves the unary calls that come by this queue.
+  void Accept(CallQueue& queue);
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
       grpc::CallbackServerContext* context) override;
 
@@ -72,14 +61,15 @@ class IdempotencyService final : public RawService {
   // Of all five single calls: parse, check, submit; `encoder_for` makes, from
   // the parsed message, what turns an Answer into a response.
   template <typename Message, typename EncoderFor>
-  grpc::ServerUnaryReactor* Single(Method method, grpc::CallbackServerContext& context,
-                                   const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
-                                   EncoderFor encoder_for);
+  std::unique_ptr<UnaryCall::Work> Single(Method method, UnaryCall& call, EncoderFor encoder_for);
+  std::unique_ptr<UnaryCall::Work> Batch(UnaryCall& call);
+  std::vector<UnaryCall::Method> MakeMethods();
 
   // Constant after construction.
   ShardSet& shards_;
   const Validator validator_;
   Telemetry& telemetry_;
+  const std::vector<UnaryCall::Method> methods_;
 
   // Shared; they lock themselves.
   ConnectionWaits waits_{kStreamsMax / 2};

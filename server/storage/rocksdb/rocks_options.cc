@@ -96,7 +96,7 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(std::size_t write_buffer_bytes,
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   options.write_buffer_size = write_buffer_bytes;
   options.memtable_whole_key_filtering = true;
-  options.memtable_prefix_bloom_size_ratio = 0.1;
+  options.memtable_prefix_bloom_size_ratio = 0.01;
   // A new key is the usual case, so the last level's filter earns its keep.
   options.optimize_filters_for_hits = false;
   options.compression = BestCompression();

@@ -1,0 +1,71 @@
+// A completion queue of gRPC's, and the thread that takes events off it.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "server/base/thread_role.h"
+
+namespace onced {
+
+// gRPC's callbacks, the other way to serve, run on at least two threads of its own,
+// and an answer that is given on a third contends with them: see
+// docs/decisions/0015-unary-calls-by-completion-queues.md for what that costs.
+//
+// Threads:  Happened(), and what is marked so, on the queue's own thread.
+// Lifetime: as ServerBuilder wants it: it outlives the server, and the server is
+//           shut down before Join().
+// Promise:  the thread ends once nothing is expected any more, and not before.
+class CallQueue {
+ public:
+  // Whatever gRPC knows as a tag.
+  class Event {
+   public:
+    virtual void Happened(bool ok) = 0;
+
+   protected:
+    ~Event() = default;
+  };
+  // Asks for the first calls; on the queue's thread.
+  using Accept = std::function<void(CallQueue&)>;
+
+  explicit CallQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue)
+      : queue_(std::move(queue)) {}
+  ~CallQueue();
+  CallQueue(const CallQueue&) = delete;
+  CallQueue& operator=(const CallQueue&) = delete;
+
+  grpc::ServerCompletionQueue* queue() { return queue_.get(); }
+  // Once the server has been started.
+  void Start(Accept accept);
+  // Once it has been shut down: returns when every call has ended.
+  void Join();
+
+  // One more object that waits for events, and one less: on the queue's thread.
+  void Expect() { ++expected(); }
+  void ExpectNoMore() { --expected(); }
+
+ private:
+  void Run(const Accept& accept);
+  std::size_t& expected() {
+    thread_.AssertHeld();
+    return expected_;
+  }
+
+  const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+
+  // The owner's.
+  bool started_ = false;
+
+  // Its own thread only.
+  ThreadRole thread_;
+  std::size_t expected_ OWNED_BY(thread_) = 0;
+
+  std::thread runner_;  // Last: uses what is above.
+};
+
+}  // namespace onced

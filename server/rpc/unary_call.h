@@ -1,0 +1,83 @@
+// One unary RPC, from the wish for it to its end.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/async_unary_call.h>
+
+#include <functional>
+#include <memory>
+
+#include "server/rpc/call_queue.h"
+
+namespace onced {
+
+// Operation: asks for a call; when one comes, asks for the next by another object,
+//            and begins the work on it; sends the answer; ends.
+// Threads:   the queue's; Reply() on any, once.
+// Lifetime:  its own.
+class UnaryCall final {
+ public:
+  // What is done for a call. Lives until the call has ended, at the least until
+  // Reply().
+  class Work {
+   public:
+    virtual ~Work() = default;
+    // The caller has gone, or gave up. On the queue's thread, once, if at all.
+    virtual void OnCancel() {}
+  };
+  struct Method {
+    // gRPC's function that asks for a call of this method.
+    std::function<void(grpc::ServerContext*, grpc::ByteBuffer*,
+                       grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>*, grpc::CompletionQueue*,
+                       grpc::ServerCompletionQueue*, void*)>
+        request;
+    // Looks at the call and begins; may reply before it returns.
+    std::function<std::unique_ptr<Work>(UnaryCall&)> begin;
+    // Whether OnCancel() is wanted: being told costs.
+    bool cancels = false;
+  };
+
+  // On the queue's thread. `method` outlives the server.
+  static void Await(const Method& method, CallQueue& queue) { new UnaryCall(method, queue); }
+
+  const grpc::ServerContext& context() const { return context_; }
+  const grpc::ByteBuffer& request() const { return request_; }
+  void Reply(const grpc::ByteBuffer& response) {
+    writer_.Finish(response, grpc::Status::OK, &replied_);
+  }
+  void Reply(const grpc::Status& error) { writer_.FinishWithError(error, &replied_); }
+
+ private:
+  // A tag that is a member function.
+  template <void (UnaryCall::*kFunction)(bool)>
+  class Tag final : public CallQueue::Event {
+   public:
+    explicit Tag(UnaryCall& call) : call_(call) {}
+    void Happened(bool ok) override { (call_.*kFunction)(ok); }
+
+   private:
+    UnaryCall& call_;
+  };
+
+  UnaryCall(const Method& method, CallQueue& queue);
+  ~UnaryCall() { queue_.ExpectNoMore(); }
+  void Came(bool ok);
+  void Ended(bool ok);
+  void Replied(bool ok);
+  void OneLess();
+
+  const Method& method_;
+  CallQueue& queue_;
+  grpc::ServerContext context_;
+  grpc::ByteBuffer request_;
+  grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> writer_{&context_};
+  Tag<&UnaryCall::Came> came_{*this};
+  Tag<&UnaryCall::Ended> ended_{*this};
+  Tag<&UnaryCall::Replied> replied_{*this};
+
+  // The queue's thread only.
+  std::unique_ptr<Work> work_;
+  int open_ = 0;  // Events that are still to come.
+};
+
+}  // namespace onced
