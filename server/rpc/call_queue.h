@@ -30,6 +30,16 @@ class CallQueue {
    protected:
     ~Event() = default;
   };
+  // One that calls a member function.
+  template <typename Owner, void (Owner::*kFunction)(bool)>
+  class Tag final : public Event {
+   public:
+    explicit Tag(Owner& owner) : owner_(owner) {}
+    void Happened(bool ok) override { (owner_.*kFunction)(ok); }
+
+   private:
+    Owner& owner_;
+  };
   // Asks for the first calls; on the queue's thread.
   using Accept = std::function<void(CallQueue&)>;
 

@@ -21,10 +21,15 @@ google::rpc::Status ErrorOf(Violation violation) {
 
 IdempotencyService::IdempotencyService(ShardSet& shards, const PolicyTable& policies,
                                        Telemetry& telemetry)
-    : shards_(shards), validator_(policies), telemetry_(telemetry), methods_(MakeMethods()) {}
+    : shards_(shards),
+      validator_(policies),
+      telemetry_(telemetry),
+      methods_(MakeMethods()),
+      session_method_(MakeSessionMethod()) {}
 
 void IdempotencyService::Accept(CallQueue& queue) {
   for (const UnaryCall::Method& method : methods_) UnaryCall::Await(method, queue);
+  StreamCall::Await(session_method_, queue);
 }
 
 template <typename Message, typename EncoderFor>
@@ -102,18 +107,18 @@ std::vector<UnaryCall::Method> IdempotencyService::MakeMethods() {
            .begin = [this](UnaryCall& rpc) { return Batch(rpc); }}};
 }
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IdempotencyService::Session(
-    grpc::CallbackServerContext* context) {
-  const SessionCall::Service service{.shards = shards_,
-                                     .validator = validator_,
-                                     .telemetry = telemetry_,
-                                     .in_flight = in_flight_,
-                                     .waits = waits_,
-                                     .sessions = sessions_};
-  auto* call = new SessionCall(service, context->peer(),
-                               DeadlineOf(*context, shards_.Now()));  // Deletes itself.
-  call->Start();
-  return call;
+StreamCall::Method IdempotencyService::MakeSessionMethod() {
+  return {.request = [this](auto... arguments) { RequestSession(arguments...); },
+          .make = [this](StreamCall& call) -> std::unique_ptr<StreamCall::Work> {
+            return std::make_unique<SessionCall>(SessionCall::Service{.shards = shards_,
+                                                                      .validator = validator_,
+                                                                      .telemetry = telemetry_,
+                                                                      .in_flight = in_flight_,
+                                                                      .waits = waits_,
+                                                                      .sessions = sessions_},
+                                                 call);
+          },
+          .begin = [](StreamCall::Work& work) { static_cast<SessionCall&>(work).Start(); }};
 }
 
 }  // namespace onced

@@ -24,7 +24,7 @@ namespace onced {
 // Streams that a connection may have open at once.
 inline constexpr int kStreamsMax = 256;
 
-// Unary calls come by CallQueues. The methods take bytes, so that a message that can't be parsed is
+// Calls come by CallQueues. The methods take bytes, so that a message that can't be parsed is
 // answered like any other bad request.
 using RawService = idempotency::v1::IdempotencyService::WithRawMethod_Reserve<
     idempotency::v1::IdempotencyService::WithRawMethod_Commit<
@@ -32,10 +32,10 @@ using RawService = idempotency::v1::IdempotencyService::WithRawMethod_Reserve<
             idempotency::v1::IdempotencyService::WithRawMethod_Extend<
                 idempotency::v1::IdempotencyService::WithRawMethod_Inspect<
                     idempotency::v1::IdempotencyService::WithRawMethod_Batch<
-                        idempotency::v1::IdempotencyService::WithRawCallbackMethod_Session<
+                        idempotency::v1::IdempotencyService::WithRawMethod_Session<
                             idempotency::v1::IdempotencyService::Service>>>>>>>;
 
-// Threads:  a call queue's, or gRPC's, until a request is submitted; the answer comes
+// Threads:  a call queue's until a request is submitted; the answer comes
 //           on the shard's thread or the store's. No method blocks.
 // Lifetime: all that the constructor takes outlives it; it outlives the server
 //           that serves it.
@@ -45,11 +45,8 @@ class IdempotencyService final : public RawService {
  public:
   IdempotencyService(ShardSet& shards, const PolicyTable& policies, Telemetry& telemetry);
 
-  // Serves the unary calls that come by this queue.
+  // Serves the calls that come by this queue.
   void Accept(CallQueue& queue);
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
-      grpc::CallbackServerContext* context) override;
-
   std::size_t sessions() const { return sessions_.count(); }
   // Open sessions read no more, and end once all that they read is answered; no new
   // ones are opened. Returns at once.
@@ -64,12 +61,14 @@ class IdempotencyService final : public RawService {
   std::unique_ptr<UnaryCall::Work> Single(Method method, UnaryCall& call, EncoderFor encoder_for);
   std::unique_ptr<UnaryCall::Work> Batch(UnaryCall& call);
   std::vector<UnaryCall::Method> MakeMethods();
+  StreamCall::Method MakeSessionMethod();
 
   // Constant after construction.
   ShardSet& shards_;
   const Validator validator_;
   Telemetry& telemetry_;
   const std::vector<UnaryCall::Method> methods_;
+  const StreamCall::Method session_method_;
 
   // Shared; they lock themselves.
   ConnectionWaits waits_{kStreamsMax / 2};

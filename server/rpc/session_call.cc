@@ -69,11 +69,6 @@ void SessionCall::OnCancel() {
   Proceed();
 }
 
-void SessionCall::OnDone() {
-  service_.sessions.Remove(*this);
-  delete this;
-}
-
 void SessionCall::Take(const grpc::ByteBuffer& bytes) {
   v1::SessionRequest request;
   auto violation = Parse(bytes, request);
@@ -189,13 +184,13 @@ void SessionCall::Proceed() {
       case SessionFlow::Step::kNothing:
         return;
       case SessionFlow::Step::kRead:
-        StartRead(&request_);
+        call_.StartRead(&request_);
         break;
       case SessionFlow::Step::kWrite:
-        StartWrite(answer);
+        call_.StartWrite(*answer);
         break;
       case SessionFlow::Step::kFinish:
-        return Finish(std::move(status));
+        return call_.Finish(status);
     }
   }
 }

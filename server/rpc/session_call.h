@@ -21,6 +21,7 @@
 #include "server/rpc/connection_waits.h"
 #include "server/rpc/session_flow.h"
 #include "server/rpc/sessions.h"
+#include "server/rpc/stream_call.h"
 #include "server/rpc/validate.h"
 #include "server/shard/shard_set.h"
 
@@ -30,11 +31,10 @@ namespace onced {
 //            so operations on one key run in the order sent. Answers are written
 //            one at a time, as they come. What is to be done next SessionFlow says.
 // Threads:   any. gRPC is never called under the lock.
-// Lifetime:  its own: gRPC tells it when nobody needs it any more, which is after
-//            the last answer.
+// Lifetime:  the call's, which ends after the last answer.
 // Promise:   what was submitted is executed, whether or not its caller still listens;
 //            but a Reserve that waits is given nothing once the caller has gone.
-class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+class SessionCall final : public StreamCall::Work {
  public:
   // What all sessions of a service have in common.
   struct Service {
@@ -46,11 +46,13 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
     Sessions<SessionCall>& sessions;
   };
 
-  SessionCall(const Service& service, std::string peer, absl::Time deadline)
+  SessionCall(const Service& service, StreamCall& call)
       : in_flight_(service.in_flight),
         service_(service),
-        deadline_(deadline),
-        share_(service.waits, std::move(peer)) {}
+        call_(call),
+        deadline_(DeadlineOf(call.context(), service.shards.Now())),
+        share_(service.waits, call.context().peer()) {}
+  ~SessionCall() override { service_.sessions.Remove(*this); }
 
   void Start();
 
@@ -89,7 +91,6 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
-  void OnDone() override;
 
   // Of bytes that were read.
   void Take(const grpc::ByteBuffer& bytes);
@@ -109,6 +110,7 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   // Constant after construction.
   const CallsInFlight::One in_flight_;  // First: the last to go.
   const Service service_;
+  StreamCall& call_;
   const absl::Time deadline_;
   ConnectionShare share_;  // Locks itself.
 

@@ -48,16 +48,8 @@ class UnaryCall final {
   void Reply(const grpc::Status& error) { writer_.FinishWithError(error, &replied_); }
 
  private:
-  // A tag that is a member function.
   template <void (UnaryCall::*kFunction)(bool)>
-  class Tag final : public CallQueue::Event {
-   public:
-    explicit Tag(UnaryCall& call) : call_(call) {}
-    void Happened(bool ok) override { (call_.*kFunction)(ok); }
-
-   private:
-    UnaryCall& call_;
-  };
+  using Tag = CallQueue::Tag<UnaryCall, kFunction>;
 
   UnaryCall(const Method& method, CallQueue& queue);
   ~UnaryCall() { queue_.ExpectNoMore(); }
