@@ -16,7 +16,7 @@ packages_of() {
       g++ cmake ninja-build
       protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libgrpc++-dev
       libabsl-dev librocksdb-dev libyaml-cpp-dev libssl-dev
-      prometheus-cpp-dev libcivetweb-dev
+      prometheus-cpp-dev libcivetweb-dev libjemalloc-dev pkg-config
       libgtest-dev libgmock-dev" ;;
     check) echo "
       clang-14 libclang-rt-14-dev clang-tidy-14 clang-format-14

@@ -96,7 +96,11 @@ void ShardExecutor::Run() {
   thread_.Adopt();
   NameThisThread("executor");
   Drain drain;
-  while (TakeDrain(group_.NextTimer(), drain)) Execute(std::exchange(drain, {}));
+  while (TakeDrain(group_.NextTimer(), drain)) {
+    Drain next;  // Takes the mailbox's place: with room for as many, or they'd be moved again.
+    next.requests.reserve(drain.requests.size());
+    Execute(std::exchange(drain, std::move(next)));
+  }
 }
 
 bool ShardExecutor::TakeDrain(absl::Time next_timer, Drain& drain) {
@@ -108,7 +112,7 @@ bool ShardExecutor::TakeDrain(absl::Time next_timer, Drain& drain) {
     if (rest <= absl::ZeroDuration()) break;
     work_.WaitFor(mutex_, absl::ToChronoNanoseconds(std::min(rest, kSleepMax)));
   }
-  drain = std::exchange(mailbox_, {});
+  std::swap(drain, mailbox_);
   drain.draining = mode_ != Mode::kServing;
   drain_seen_ = drain.draining;
   queued_ = settling_ = 0;

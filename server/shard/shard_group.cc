@@ -103,6 +103,8 @@ class ShardGroup::Round {
   // ---- 2 ----
   void NameKeys(UnitOfWork& work) {
     slots_.reserve(drain_.requests.size());
+    decided_.reserve(drain_.requests.size());
+    work.Reserve(drain_.requests.size());
     for (const Request& request : drain_.requests) {
       slots_.push_back(work.Want(request.shard, request.key));
     }
@@ -243,6 +245,7 @@ class ShardGroup::Round {
   // Moves those to `waiting` that have to wait for the disk, and leaves the others.
   void Part(std::vector<Decided>& waiting) {
     std::vector<Decided> settled;
+    waiting.reserve(decided_.size());
     for (Decided& one : decided_) {
       one.changed = work_->entries()[one.slot.index].changed;
       (work_->Settled(one.slot) ? settled : waiting).push_back(std::move(one));

@@ -35,6 +35,10 @@ class UnitOfWork {
   };
 
   // ---- Before: name the keys. The same key gives the same slot. ----
+  void Reserve(std::size_t keys) {
+    entries_.reserve(keys);
+    index_.reserve(keys);
+  }
   Slot Want(ShardId shard, const RecordKey& key);
 
   // ---- In the body ----

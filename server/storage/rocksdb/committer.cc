@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kCountAt = 8;
 constexpr std::size_t kHeadBytes = 12;
 
+constexpr int kYieldsMax = 8;
+
 void SetCount(std::string& records, std::uint32_t count) {
   for (std::size_t i = 0; i < kHeadBytes - kCountAt; ++i) {
     records[kCountAt + i] = static_cast<char>(count >> (8 * i));
@@ -102,11 +104,27 @@ void Committer::Run() {
   }
 }
 
+void Committer::LetOthersAdd() {
+  std::size_t had = 0;
+  for (int i = 0; i < kYieldsMax; ++i) {
+    {
+      const MutexLock lock(mutex_);
+      if (filling_.told.size() == had) return;
+      had = filling_.told.size();
+    }
+    std::this_thread::yield();
+  }
+}
+
 bool Committer::TakeBatch() {
   {
     const MutexLock lock(mutex_);
     while (filling_.empty() && !stopping_) work_.Wait(mutex_);
     if (filling_.empty()) return false;
+  }
+  LetOthersAdd();
+  {
+    const MutexLock lock(mutex_);
     writing_ = std::exchange(filling_, {.ticket = {filling_.ticket.value + 1}});
   }
   room_.NotifyAll();

@@ -122,6 +122,8 @@ void RocksStore::Read(UnitOfWork& work, const std::vector<std::size_t>& which) c
   std::vector<rocksdb::Slice> slices;
   std::vector<rocksdb::ColumnFamilyHandle*> families;
   keys.reserve(which.size());  // So that the slices stay valid.
+  slices.reserve(which.size());
+  families.reserve(which.size());
   for (const std::size_t i : which) {
     const UnitOfWork::Entry& entry = work.entries()[i];
     slices.emplace_back(keys.emplace_back(EncodeKey(entry.key)));
