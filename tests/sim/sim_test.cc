@@ -83,9 +83,9 @@ INSTANTIATE_TEST_SUITE_P(, Lies,
                          testing::Values(LieRow{"ForgetsWrites", Lie::kForgetsWrites, 21},
                                          LieRow{"ForgetsTime", Lie::kForgetsTime, 10},
                                          LieRow{"StaleReads", Lie::kStaleReads, 21},
-                                         LieRow{"CallsItDurable", Lie::kCallsItDurable, 10},
-                                         LieRow{"TellsFirst", Lie::kTellsFirst, 10},
-                                         LieRow{"ForgetsUnwritten", Lie::kForgetsUnwritten, 10}),
+                                         LieRow{"CallsItDurable", Lie::kCallsItDurable, 6},
+                                         LieRow{"TellsFirst", Lie::kTellsFirst, 21},
+                                         LieRow{"ForgetsUnwritten", Lie::kForgetsUnwritten, 6}),
                          [](const auto& row) { return row.param.name; });
 
 }  // namespace

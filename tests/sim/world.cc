@@ -88,10 +88,14 @@ void World::Step() {
   if (dice < 51) return InspectSomething();
   if (dice < 53) return CancelSomething();
   if (dice < 76) return Execute(Below(kGroups));
-  if (dice < 89) return PassTime();
+  if (dice < 88) return PassTime();
   if (dice < 97) return HoldOrRelease();
   if (dice < 98) return SpoilTheDisk();
-  if (Chance(50)) {
+  Restart(/*crash_percent=*/50);
+}
+
+void World::Restart(int crash_percent) {
+  if (Chance(crash_percent)) {
     Crash();
   } else {
     Stop();
@@ -100,6 +104,7 @@ void World::Step() {
   const absl::Duration downtime =
       OneOf(kSteps) - (Chance(30) ? absl::Seconds(2) : absl::ZeroDuration());
   Start(clock_.Now() + downtime);
+  if (Chance(70)) LookAtAll();
 }
 
 // ---- Clients ----
@@ -159,6 +164,13 @@ void World::SettleSomething() {
 }
 
 void World::InspectSomething() { Send(SomeKey(), InspectOp{}, kNoExecution); }
+
+void World::LookAtAll() {
+  for (const auto& [name, policy] : policies_) {
+    for (const char* key : {"a", "b"}) Send({name, key}, InspectOp{}, kNoExecution);
+  }
+  ExecuteAll();
+}
 
 void World::CancelSomething() {
   if (open_.empty()) return;
@@ -230,7 +242,7 @@ void World::Start(absl::Time wall_now) {
 void World::Crash() {
   ++process_;  // Nothing is heard of the old one any more.
   FaultyStore& disk = *server_->store;
-  disk.LandSilently(Below(disk.held() + 1));
+  if (Chance(50)) disk.LandSilently(1 + Below(disk.held() + 1));
   server_.reset();
   open_.clear();
 }
@@ -277,7 +289,8 @@ void World::SpoilTheDisk() {
 
 void World::HoldOrRelease() {
   FaultyStore& store = *server_->store;
-  if (server_->holding && Chance(60)) return store.ReleaseSome(1 + Below(store.held() + 1));
+  if (server_->holding && Chance(60)) return store.ReleaseSome(1 + Below(2));
+  if (server_->holding && Chance(50)) return Restart(/*crash_percent=*/100);
   server_->holding = !server_->holding;
   return server_->holding ? store.HoldDurability() : store.ReleaseDurability();
 }
@@ -299,9 +312,9 @@ void World::Finish() {
       Crash();
     }
     Start(clock_.Now() + later);
+    LookAtAll();
     for (const auto& [name, policy] : policies_) {
       for (const char* key : {"a", "b"}) {
-        Send({name, key}, InspectOp{}, kNoExecution);
         Send({name, key}, ReserveOp{.fingerprint = "print", .request_id = "last"}, kNoExecution);
       }
     }

@@ -73,6 +73,7 @@ class World {
   void ReserveSomething();
   void SettleSomething();
   void InspectSomething();
+  void LookAtAll();
   void CancelSomething();
   void Send(const RecordKey& key, Operation operation, std::size_t execution);
   void Hear(std::size_t call, std::size_t execution, const Answer& answer);
@@ -86,6 +87,7 @@ class World {
   // some or all.
   void Crash();
   void Stop();
+  void Restart(int crash_percent);
   void ExecuteAll();
   void Execute(std::size_t group);
   void SpoilTheDisk();
