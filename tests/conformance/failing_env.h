@@ -57,6 +57,7 @@ class FailingEnv final : public rocksdb::EnvWrapper {
   void HoldSyncs() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
     holding_ = true;
+    let_ = hung_ = 0;
   }
   // So many of those that hang, or will, go on.
   void LetSyncs(int count) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -68,12 +69,12 @@ class FailingEnv final : public rocksdb::EnvWrapper {
   void ReleaseSyncs() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
     holding_ = false;
-    let_ = 0;
     sync_changed_.NotifyAll();
   }
-  void AwaitHangingSync() ABSL_LOCKS_EXCLUDED(mutex_) {
+  // Until the `nth` since they are held hangs.
+  void AwaitHangingSync(int nth = 1) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
-    while (!hangs_) sync_changed_.Wait(mutex_);
+    while (hung_ < nth) sync_changed_.Wait(mutex_);
   }
 
   std::atomic<std::uint64_t> free_bytes = std::uint64_t{1} << 40;
@@ -93,10 +94,9 @@ class FailingEnv final : public rocksdb::EnvWrapper {
   void HangIfHeld() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
     if (!holding_) return;
-    hangs_ = true;
+    ++hung_;
     sync_changed_.NotifyAll();
     while (holding_ && let_ == 0) sync_changed_.Wait(mutex_);
-    hangs_ = false;
     if (holding_) --let_;
   }
 
@@ -112,7 +112,7 @@ class FailingEnv final : public rocksdb::EnvWrapper {
   std::set<std::thread::id> synced_by_ ABSL_GUARDED_BY(mutex_);
   CondVar sync_changed_;
   bool holding_ ABSL_GUARDED_BY(mutex_) = false;
-  bool hangs_ ABSL_GUARDED_BY(mutex_) = false;
+  int hung_ ABSL_GUARDED_BY(mutex_) = 0;
   int let_ ABSL_GUARDED_BY(mutex_) = 0;
 
   class Log final : public rocksdb::WritableFileWrapper {

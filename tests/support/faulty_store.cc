@@ -5,6 +5,19 @@
 #include <limits>
 
 namespace onced {
+namespace {
+
+// To that of `from`: perhaps no record has it that is still there.
+void RaiseFence(const UnitOfWork& from, ShardId shard, UnitOfWork& to, UnitOfWork::Slot any) {
+  for (const auto& [raised, fence] : from.RaisedFences()) {
+    if (raised != shard) continue;
+    Record record;
+    record.fence = fence;
+    to.Put(any, record);
+  }
+}
+
+}  // namespace
 
 void FaultyStore::FailWrite(int nth, Landing landing) {
   MutexLock lock(mutex_);
@@ -50,9 +63,11 @@ void FaultyStore::ReleaseDurability() {
   }
 }
 
-void FaultyStore::ReleaseSome(std::size_t units) {
+bool FaultyStore::ReleaseSome(std::size_t units) {
   const Turn last = TurnOf(units);
-  while (auto unit = Next(last)) Finish(*std::move(unit));
+  bool told = false;
+  while (auto unit = Next(last)) Finish(*std::move(unit)), told = true;
+  return told;
 }
 
 void FaultyStore::LandSilently(std::size_t units) {
@@ -77,8 +92,7 @@ FaultyStore::Turn FaultyStore::TurnOf(std::size_t units) const {
   MutexLock lock(mutex_);
   Turn last = 0;
   for (const Held& unit : held_) {
-    if (unit.work == nullptr) continue;
-    if (units-- == 0) break;
+    if (unit.work != nullptr && units-- == 0) break;
     last = unit.turn;
   }
   return last;
@@ -147,7 +161,7 @@ bool FaultyStore::Keep(Held& unit, Turn found) {
 
 void FaultyStore::KeepChanges(const UnitOfWork& work, Turn turn) {
   for (const UnitOfWork::Entry& entry : work.entries()) {
-    if (entry.changed) changes_.insert_or_assign(entry.key, Change{entry.record, turn});
+    if (entry.changed) changes_.insert_or_assign(PlaceOf(entry), Change{entry.record, turn});
   }
   for (const auto& [shard, fence] : work.RaisedFences()) fences_[shard.value] = fence;
 }
@@ -172,7 +186,7 @@ FaultyStore::Turn FaultyStore::LoadHeld(UnitOfWork& work, std::vector<std::size_
   for (std::size_t i = 0; i < work.entries().size(); ++i) {
     UnitOfWork::Entry& entry = work.entries()[i];
     work.SetLastFence(entry.shard, fences_[entry.shard.value]);
-    const auto change = changes_.find(entry.key);
+    const auto change = changes_.find(PlaceOf(entry));
     if (change == changes_.end()) {
       others.push_back(i);
       continue;
@@ -221,6 +235,7 @@ absl::Status FaultyStore::Save(const UnitOfWork& work) {
         for (std::size_t i = 0; i < work.entries().size(); ++i) {
           const UnitOfWork::Entry& entry = work.entries()[i];
           if (!entry.changed) continue;
+          RaiseFence(work, entry.shard, write, {i});
           if (entry.record.has_value()) {
             write.Put({i}, *entry.record);
           } else {

@@ -55,7 +55,8 @@ class FaultyStore final : public Store {
   // Writes and tells what is held, in order and on this thread; holds no more.
   void ReleaseDurability() ABSL_LOCKS_EXCLUDED(mutex_);
   // The same for so many units with changes and who waits for those alone; holds on.
-  void ReleaseSome(std::size_t units) ABSL_LOCKS_EXCLUDED(mutex_);
+  // False if nobody was there to be told.
+  bool ReleaseSome(std::size_t units) ABSL_LOCKS_EXCLUDED(mutex_);
   // Writes so many units with changes, and tells nobody: a crash follows. Nothing
   // once a write has failed.
   void LandSilently(std::size_t units) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -86,6 +87,8 @@ class FaultyStore final : public Store {
     std::optional<Landing> fails;
     Durable durable;
   };
+  using Place = std::pair<std::uint32_t, RecordKey>;  // A shard, and what is in it.
+  static Place PlaceOf(const UnitOfWork::Entry& entry) { return {entry.shard.value, entry.key}; }
   // What is newer than the real store.
   struct Change {
     std::optional<Record> record;
@@ -109,7 +112,7 @@ class FaultyStore final : public Store {
   void Finish(Held unit) ABSL_LOCKS_EXCLUDED(mutex_);
   // What is next of those up to `last`.
   std::optional<Held> Next(Turn last) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The turn of the `units`th of those that are held and changed something.
+  // Up to which so many units with changes are held.
   Turn TurnOf(std::size_t units) const ABSL_LOCKS_EXCLUDED(mutex_);
   // All up to `turn` is in the real store.
   void ForgetChanges(Turn turn) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -131,7 +134,7 @@ class FaultyStore final : public Store {
   std::vector<BadRead> bad_reads_ ABSL_GUARDED_BY(mutex_);
   bool holding_ ABSL_GUARDED_BY(mutex_) = false;
   std::list<Held> held_ ABSL_GUARDED_BY(mutex_);  // In the order in which they are told.
-  absl::flat_hash_map<RecordKey, Change> changes_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<Place, Change> changes_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::uint32_t, Fence> fences_ ABSL_GUARDED_BY(mutex_);
 };
 
