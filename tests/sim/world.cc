@@ -289,7 +289,10 @@ void World::SpoilTheDisk() {
 
 void World::HoldOrRelease() {
   FaultyStore& store = *server_->store;
-  if (server_->holding && Chance(60)) return store.ReleaseSome(1 + Below(2));
+  if (server_->holding && Chance(60)) {
+    store.ReleaseSome(1 + Below(2));
+    return;
+  }
   if (server_->holding && Chance(50)) return Restart(/*crash_percent=*/100);
   server_->holding = !server_->holding;
   return server_->holding ? store.HoldDurability() : store.ReleaseDurability();
