@@ -64,8 +64,8 @@ mutants() {
     'entry.durable = true;'
   mutant unwritten-bound conformance_test Unwritten.HoldsLittleMoreThanWhatIsNotWritten \
     server/storage/rocksdb/unwritten.h \
-    'older_.swap(newer_);' \
-    'older_ = newer_;'
+    'if (newest_of_older_ > written) return;' \
+    'if (newest_ > written) return;'
   mutant found conformance_test SlowDisk.WhatIsDurableIsReadAndToldMeanwhile \
     server/storage/rocksdb/rocks_store.cc \
     'committer_.WhenDurable(found, std::move(durable))' \
