@@ -1,9 +1,11 @@
 #include "tests/conformance/backends.h"
 
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "server/base/check.h"
+#include "server/base/mutex.h"
 #include "server/base/random.h"
 #include "server/storage/codec/record_codec.h"
 #include "server/storage/memory/memory_store.h"
@@ -57,6 +59,79 @@ class FaultyBackend final : public Backend {
   std::unique_ptr<FaultyStore> store_;
 };
 
+// A store in memory whose disk is slow: what was changed is written by a thread of
+// its own, and is told by that.
+class SlowStore final : public Store {
+ public:
+  explicit SlowStore(Store& real) : faulty_(real) {
+    faulty_.HoldDurability();
+    disk_ = std::thread([this] { Write(); });
+  }
+  ~SlowStore() override {
+    {
+      const MutexLock lock(mutex_);
+      stopping_ = true;
+    }
+    work_.NotifyOne();
+    disk_.join();
+    faulty_.ReleaseDurability();
+  }
+
+  void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override {
+    faulty_.Run(std::move(work), body, std::move(durable));
+    {
+      const MutexLock lock(mutex_);
+      added_ = true;
+    }
+    work_.NotifyOne();
+  }
+  const StoreIdentity& identity() const override { return faulty_.identity(); }
+  const Outages& outages() const override { return faulty_.outages(); }
+  absl::Time clock_mark() const override { return faulty_.clock_mark(); }
+  absl::Status RaiseClockMark(absl::Time mark) override { return faulty_.RaiseClockMark(mark); }
+  std::uint64_t EstimateKeys() const override { return faulty_.EstimateKeys(); }
+
+ private:
+  void Write() {
+    while (true) {
+      {
+        const MutexLock lock(mutex_);
+        while (!added_ && !stopping_) work_.Wait(mutex_);
+        if (stopping_) return;
+        added_ = false;
+      }
+      while (faulty_.ReleaseSome(1)) {
+      }
+    }
+  }
+
+  FaultyStore faulty_;
+  Mutex mutex_;
+  CondVar work_;
+  bool added_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread disk_;
+};
+
+class SlowBackend final : public Backend {
+ public:
+  absl::Status Open(const OpenOptions& options) override {
+    store_.reset();
+    const absl::Status opened = memory_.Open(options);
+    if (opened.ok()) store_ = std::make_unique<SlowStore>(memory_.store());
+    return opened;
+  }
+  Store& store() override { return *store_; }
+  void CloseAndDamage(const Place& place, const std::string& bytes) override {
+    store_.reset();
+    memory_.CloseAndDamage(place, bytes);
+  }
+
+ private:
+  MemoryBackend memory_;
+  std::unique_ptr<SlowStore> store_;
+};
+
 class RocksBackend final : public Backend {
  public:
   absl::Status Open(const OpenOptions& options) override {
@@ -86,6 +161,7 @@ class RocksBackend final : public Backend {
 
 std::unique_ptr<Backend> MakeMemoryBackend() { return std::make_unique<MemoryBackend>(); }
 std::unique_ptr<Backend> MakeFaultyBackend() { return std::make_unique<FaultyBackend>(); }
+std::unique_ptr<Backend> MakeSlowBackend() { return std::make_unique<SlowBackend>(); }
 std::unique_ptr<Backend> MakeRocksBackend() { return std::make_unique<RocksBackend>(); }
 
 }  // namespace onced

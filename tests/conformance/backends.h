@@ -32,6 +32,7 @@ class Backend {
 
 std::unique_ptr<Backend> MakeMemoryBackend();
 std::unique_ptr<Backend> MakeFaultyBackend();  // No fault, but everything passes through.
+std::unique_ptr<Backend> MakeSlowBackend();    // Another thread tells, of one unit at a time.
 std::unique_ptr<Backend> MakeRocksBackend();
 
 }  // namespace onced

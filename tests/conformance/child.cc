@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
+#include "server/base/mutex.h"
 #include "server/base/random.h"
 #include "server/storage/rocksdb/rocks_store.h"
 #include "tests/conformance/store_calls.h"
@@ -54,6 +55,36 @@ int Write(const std::string& directory, const std::string& durability) {
   }
 }
 
+// Pairs of keys on two shards, with always some units in flight, and says which are
+// durable, until it is killed.
+int Flood(const std::string& directory) {
+  constexpr int kInFlight = 50;
+  const auto store = OpenStore(directory, RocksStore::Durability::kFsync);
+  if (!store.ok()) return 1;
+  Mutex mutex;
+  CondVar changed;
+  int in_flight = 0;
+  for (int i = 0;; ++i) {
+    {
+      const MutexLock lock(mutex);
+      while (in_flight == kInFlight) changed.Wait(mutex);
+      ++in_flight;
+    }
+    const RecordKey key{"ns", absl::StrCat(i)}, twin{"ns", absl::StrCat("twin", i)};
+    StartUnit(
+        **store, {{{0}, key}, {{1}, twin}},
+        [i](UnitOfWork& work) {
+          for (std::size_t slot : {0, 1}) work.Put({slot}, MinimalCommitted(absl::StrCat(i)));
+        },
+        [&, i](const absl::Status& status) {
+          if (status.ok()) Say(absl::StrCat(i));
+          const MutexLock lock(mutex);
+          --in_flight;
+          changed.NotifyOne();
+        });
+  }
+}
+
 int OpenAsNobody(const std::string& directory) {
   if (setgid(kNobody) != 0 || setuid(kNobody) != 0) return 1;
   Say(std::string(OpenStore(directory, RocksStore::Durability::kFsync).status().ToString()));
@@ -65,6 +96,7 @@ int OpenAsNobody(const std::string& directory) {
 int RunRole(const std::vector<std::string>& role) {
   if (role.size() == 2 && role[0] == "hold") return Hold(role[1]);
   if (role.size() == 3 && role[0] == "write") return Write(role[1], role[2]);
+  if (role.size() == 2 && role[0] == "flood") return Flood(role[1]);
   if (role.size() == 2 && role[0] == "open-as-nobody") return OpenAsNobody(role[1]);
   return 2;
 }

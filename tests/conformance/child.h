@@ -11,7 +11,8 @@ namespace onced {
 // Lifetime: the process is killed when this goes, as by kill -9.
 class Child {
  public:
-  // The roles are in child.cc: "hold DIR", "write DIR fsync|process", "open-as-nobody DIR".
+  // The roles are in child.cc: "hold DIR", "write DIR fsync|process", "flood DIR",
+  // "open-as-nobody DIR".
   explicit Child(const std::vector<std::string>& role);
   ~Child();
   Child(const Child&) = delete;

@@ -1,4 +1,4 @@
-// A file system whose syncs of the log are counted, and fail on demand.
+// A file system whose syncs of the log are counted, and fail or hang on demand.
 #pragma once
 
 #include <atomic>
@@ -53,6 +53,30 @@ class FailingEnv final : public rocksdb::EnvWrapper {
     while (tables_ < count) table_begun_.Wait(mutex_);
   }
 
+  // From now on, syncs of logs hang.
+  void HoldSyncs() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    holding_ = true;
+    let_ = hung_ = 0;
+  }
+  // So many of those that hang, or will, go on.
+  void LetSyncs(int count) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    let_ += count;
+    sync_changed_.NotifyAll();
+  }
+  // All of them, and none hangs any more.
+  void ReleaseSyncs() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    holding_ = false;
+    sync_changed_.NotifyAll();
+  }
+  // Until the `nth` since they are held hangs.
+  void AwaitHangingSync(int nth = 1) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    while (hung_ < nth) sync_changed_.Wait(mutex_);
+  }
+
   std::atomic<std::uint64_t> free_bytes = std::uint64_t{1} << 40;
 
   // Of logs.
@@ -67,6 +91,14 @@ class FailingEnv final : public rocksdb::EnvWrapper {
     MutexLock lock(mutex_);
     synced_by_.insert(std::this_thread::get_id());
   }
+  void HangIfHeld() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    if (!holding_) return;
+    ++hung_;
+    sync_changed_.NotifyAll();
+    while (holding_ && let_ == 0) sync_changed_.Wait(mutex_);
+    if (holding_) --let_;
+  }
 
   void CountTable() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
@@ -78,6 +110,10 @@ class FailingEnv final : public rocksdb::EnvWrapper {
   CondVar table_begun_;
   int tables_ ABSL_GUARDED_BY(mutex_) = 0;
   std::set<std::thread::id> synced_by_ ABSL_GUARDED_BY(mutex_);
+  CondVar sync_changed_;
+  bool holding_ ABSL_GUARDED_BY(mutex_) = false;
+  int hung_ ABSL_GUARDED_BY(mutex_) = 0;
+  int let_ ABSL_GUARDED_BY(mutex_) = 0;
 
   class Log final : public rocksdb::WritableFileWrapper {
    public:
@@ -96,6 +132,7 @@ class FailingEnv final : public rocksdb::EnvWrapper {
     }
     rocksdb::Status Sync() override {
       env_.CountSync();
+      env_.HangIfHeld();
       if (env_.fail_syncs) return rocksdb::Status::IOError("fake: bad sector");
       return WritableFileWrapper::Sync();
     }

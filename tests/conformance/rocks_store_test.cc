@@ -283,6 +283,29 @@ TEST_P(Killed, LosesNothingThatItSaidToBeDurable) {
 INSTANTIATE_TEST_SUITE_P(, Killed, testing::Values("fsync", "process"),
                          [](const auto& row) { return row.param; });
 
+TEST_F(RocksStoreTest, KilledInTheMiddleItHasWholeUnitsAndNoGap) {
+  Child writer({"flood", directory_});
+  int said = -1;
+  while (said < 2'000) said = std::stoi(writer.ReadLine());
+  writer.Kill();
+  for (std::string line = writer.ReadLine(); !line.empty(); line = writer.ReadLine()) {
+    said = std::stoi(line);
+  }
+  ASSERT_TRUE(Open().ok());
+  const auto has = [&](std::uint32_t shard, const std::string& key) {
+    return FindRecord(*store_, {{shard}, {"ns", key}})->has_value();
+  };
+  bool ended = false;
+  for (int i = 0; i < said + 200; ++i) {  // More than were in flight.
+    const bool there = has(0, absl::StrCat(i));
+    EXPECT_EQ(there, has(1, absl::StrCat("twin", i))) << i;
+    EXPECT_TRUE(there || i > said) << i << " of " << said;
+    EXPECT_FALSE(there && ended) << "after a gap: " << i;
+    ended = ended || !there;
+  }
+  EXPECT_TRUE(ended);
+}
+
 class RocksStoreOnEnv : public RocksStoreTest {
  protected:
   absl::Status OpenOnEnv(RocksStore::Durability durability) {

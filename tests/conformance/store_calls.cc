@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "server/base/mutex.h"
 
 namespace onced {
 
@@ -35,6 +34,32 @@ absl::Status RunUnit(Store& store, const std::vector<Place>& places,
   while (told.empty()) changed.Wait(mutex);
   EXPECT_EQ(told.size(), 1U);
   return told.front();
+}
+
+void StartUnit(Store& store, const std::vector<Place>& places,
+               const std::function<void(UnitOfWork&)>& body, Store::Durable durable) {
+  auto work = std::make_unique<UnitOfWork>();
+  for (const Place& place : places) work->Want(place.shard, place.key);
+  store.Run(std::move(work), body, std::move(durable));
+}
+
+Store::Durable Told::As(int who) {
+  return [this, who](const absl::Status& status) {
+    const MutexLock lock(mutex_);
+    all_.push_back({who, status.code()});
+    changed_.NotifyAll();
+  };
+}
+
+std::vector<Told::One> Told::all() const {
+  const MutexLock lock(mutex_);
+  return all_;
+}
+
+std::vector<Told::One> Told::Await(std::size_t count) const {
+  const MutexLock lock(mutex_);
+  while (all_.size() < count) changed_.Wait(mutex_);
+  return all_;
 }
 
 absl::Status PutRecord(Store& store, const Place& place, const Record& record) {

@@ -1,7 +1,9 @@
 // What every store promises.
 #include "server/storage/store.h"
 
+#include <functional>
 #include <ostream>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -173,6 +175,139 @@ TEST_P(StoreConformance, ReturnsWhatExpired) {
   std::get<Committed>(record.phase).expire_time = TestStart() - absl::Hours(1);
   Put(kPlace, record);
   EXPECT_EQ(Find(kPlace), record);
+}
+
+// ---- Units in flight ----
+
+// Nobody waits for anybody: each unit adds one to the body that it finds, and each
+// second one only looks.
+TEST_P(StoreConformance, AUnitSeesTheChangesOfThoseBeforeItAndIsToldAfterThem) {
+  constexpr int kUnits = 300;
+  Told told;
+  for (int i = 0; i < kUnits; ++i) {
+    const auto look = [i](UnitOfWork& work) {
+      if (i > 0) {
+        EXPECT_EQ(work.Find({0}), MinimalCommitted(absl::StrCat((i - 1) / 2)));
+      }
+    };
+    const auto change = [i, &look](UnitOfWork& work) {
+      look(work);
+      work.Put({0}, MinimalCommitted(absl::StrCat(i / 2)));
+    };
+    StartUnit(store(), {kPlace}, i % 2 == 0 ? std::function<void(UnitOfWork&)>(change) : look,
+              told.As(i));
+  }
+  // Of those who only looked, one that found all durable need not wait for the others who
+  // did: but none is told before the change that it saw.
+  std::set<int> heard;
+  for (const Told::One& one : told.Await(kUnits)) {
+    EXPECT_EQ(one.code, absl::StatusCode::kOk);
+    EXPECT_TRUE(one.who % 2 == 0 || heard.contains(one.who - 1)) << one.who;
+    EXPECT_TRUE(one.who < 2 || one.who % 2 == 1 || heard.contains(one.who - 2)) << one.who;
+    EXPECT_TRUE(heard.insert(one.who).second) << "told twice";
+  }
+}
+
+TEST_P(StoreConformance, WhatIsSettledIsNotInFlight) {
+  Put(kNeighbour, MinimalPending());
+  Told told;
+  StartUnit(
+      store(), {kPlace, kNeighbour},
+      [](UnitOfWork& work) {
+        EXPECT_TRUE(work.Settled({0}));
+        EXPECT_TRUE(work.Settled({1}));
+        work.Put({0}, MinimalPending());
+        EXPECT_FALSE(work.Settled({0}));
+        EXPECT_TRUE(work.Settled({1}));
+      },
+      told.As(0));
+  told.Await(1);
+}
+
+TEST_P(StoreConformance, ErasedInFlightIsAbsent) {
+  Told told;
+  int units = 0;
+  const auto expect = [&](const std::optional<Record>& record) {
+    StartUnit(
+        store(), {kPlace}, [&](UnitOfWork& work) { EXPECT_EQ(work.Find({0}), record); },
+        told.As(units++));
+  };
+  const auto change = [&](const std::function<void(UnitOfWork&)>& body) {
+    StartUnit(store(), {kPlace}, body, told.As(units++));
+  };
+  for (int round = 0; round < 50; ++round) {
+    expect(std::nullopt);
+    change([](UnitOfWork& work) { work.Put({0}, MinimalPending()); });
+    expect(MinimalPending());
+    change([](UnitOfWork& work) { work.Erase({0}); });
+    expect(std::nullopt);
+    change([](UnitOfWork& work) {
+      work.Put({0}, MinimalPending());
+      work.Erase({0});
+    });
+  }
+  told.Await(static_cast<std::size_t>(units));
+  EXPECT_EQ(Find(kPlace), std::nullopt);
+  Reopen(TestStart());
+  EXPECT_EQ(Find(kPlace), std::nullopt);
+}
+
+TEST_P(StoreConformance, FencesNeverGoBackInFlightNorAfterwards) {
+  constexpr int kUnits = 200;
+  Told told;
+  Fence last;
+  for (int i = 0; i < kUnits; ++i) {
+    StartUnit(
+        store(), {i % 2 == 0 ? kPlace : kNeighbour},
+        [&](UnitOfWork& work) {
+          const Fence next = work.NextFence({0}, TestStart());
+          EXPECT_GT(next, last);
+          last = next;
+          // Every third is gone in the same unit: it was handed out all the same.
+          work.Put({0}, MinimalPending(next));
+          if (i % 3 == 0) work.Erase({0});
+        },
+        told.As(i));
+  }
+  Reopen(TestStart());
+  EXPECT_EQ(told.all().size(), kUnits);
+  EXPECT_EQ(NextFenceOf(store(), kNeighbour, TestStart()), Fence{last.value + 1});
+}
+
+// At the latest when the store is closed.
+TEST_P(StoreConformance, TellsEveryUnitOfEveryThreadOnce) {
+  constexpr int kUnits = 300;
+  Told told;
+  std::vector<std::thread> threads;
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    threads.emplace_back([this, shard, &told] {
+      for (int i = 0; i < kUnits; ++i) {
+        const Place place{{shard}, {"ns", absl::StrCat("key", i % 7)}};
+        const auto count = [i](UnitOfWork& work) {
+          if (i >= 7) {
+            EXPECT_EQ(work.Find({0}), MinimalCommitted(absl::StrCat(i - 7)));
+          }
+          work.Put({0}, MinimalCommitted(absl::StrCat(i)));
+        };
+        StartUnit(store(), {place}, count, told.As(static_cast<int>(shard) * kUnits + i));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  Reopen(TestStart());
+  std::vector<int> last(kShards, -1);
+  const std::vector<Told::One> all = told.all();
+  EXPECT_EQ(all.size(), kShards * kUnits);
+  for (const Told::One& one : all) {
+    EXPECT_EQ(one.code, absl::StatusCode::kOk);
+    int& before = last[static_cast<std::size_t>(one.who / kUnits)];
+    EXPECT_EQ(one.who % kUnits, before + 1);
+    before = one.who % kUnits;
+  }
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    EXPECT_EQ(Find({{shard}, {"ns", absl::StrCat("key", (kUnits - 1) % 7)}}),
+              MinimalCommitted(absl::StrCat(kUnits - 1)));
+  }
 }
 
 // ---- Damage ----
@@ -360,6 +495,7 @@ TEST_P(StoreConformance, ServesEachShardFromAThreadOfItsOwn) {
 INSTANTIATE_TEST_SUITE_P(, StoreConformance,
                          testing::Values(Row{"memory", MakeMemoryBackend},
                                          Row{"faulty", MakeFaultyBackend},
+                                         Row{"slow", MakeSlowBackend},
                                          Row{"rocksdb", MakeRocksBackend}),
                          [](const auto& row) { return row.param.name; });
 

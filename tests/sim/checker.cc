@@ -295,6 +295,7 @@ class KeyChecker {
           Broken("an older grant is seen again", *a, *b);
         }
         if (SaysAbsent(*a)) CheckGone(*a, *b);
+        CheckSight(*a, *b);
       }
       if (a->previous_fence.has_value() && *a->previous_fence >= a->fence.value_or(0)) {
         Broken("the previous fence is not lower", *a, *a);
@@ -309,6 +310,31 @@ class KeyChecker {
         return Broken("what was gone came back", absent, call);
       }
     }
+  }
+
+  // What somebody was told of another's reservation stays so, though the other one
+  // was perhaps never told of it.
+  void CheckSight(const Call& sight, const Call& call) {
+    if (!sight.fence.has_value()) return;
+    const bool same = sight.fence == call.fence;
+    if (sight.seen == Seen::kCommitted && same &&
+        (call.seen == Seen::kPending || call.seen == Seen::kLapsed)) {
+      Broken("a commit that was seen is undone", sight, call);
+    }
+    if (call.server_time >= sight.seen_until) return;
+    if (sight.seen == Seen::kPending && same && call.seen == Seen::kLapsed) {
+      Broken("a lease lapsed before its end that was seen", sight, call);
+    }
+    const bool gone = SaysAbsent(call) || (call.fence.has_value() && !same);
+    if (gone && (sight.seen == Seen::kCommitted || NobodyEnded(*sight.fence, call))) {
+      Broken("what was seen is gone", sight, call);
+    }
+  }
+  // By the time of `call`: who was never given the token can't have.
+  bool NobodyEnded(std::int64_t fence, const Call& call) const {
+    return std::all_of(grants_.begin(), grants_.end(), [&](const Grant& grant) {
+      return grant.fence != fence || NotEndedBefore(grant, call);
+    });
   }
 
   const std::string key_;

@@ -61,11 +61,12 @@ struct Call {
   // What the answer says of the record, as far as it says it.
   Seen seen = Seen::kUnsaid;
   std::optional<std::int64_t> fence;
-  std::string granted_token;  // Of kFresh.
-  absl::Time lease_end;       // Of kFresh and kExtended.
-  std::string replayed;       // Of kReplayed, as `result`.
-  absl::Time commit_time;     // Of kReplayed and kCommitted.
-  absl::Time expire_time;     // Likewise.
+  absl::Time seen_until = absl::InfinitePast();  // Till when it lasts at least, if it says so.
+  std::string granted_token;                     // Of kFresh.
+  absl::Time lease_end;                          // Of kFresh and kExtended.
+  std::string replayed;                          // Of kReplayed, as `result`.
+  absl::Time commit_time;                        // Of kReplayed and kCommitted.
+  absl::Time expire_time;                        // Likewise.
   std::optional<std::int64_t> previous_fence;
 };
 

@@ -64,6 +64,11 @@ class Story {
     if (seen != Seen::kAbsent) call.fence = fence;
     return *this;
   }
+  // What the last call told of the key lasts so long.
+  Story& Until(int seconds) {
+    history_.back().seen_until = At(seconds);
+    return *this;
+  }
   // The last call was still on its way when the next one was sent.
   Story& Meanwhile() {
     history_.back().answered += 2;
@@ -112,6 +117,14 @@ TEST_P(CheckerTest, NoticesWhatIsBrokenAndNothingElse) {
 
 const Row kGood[] = {
     {"Nothing", Story()},
+    {"SeenUntilItsEnd",
+     Story().Verdict(1, Said::kConflict, Seen::kPending, 10).Until(9).Look(9, Seen::kAbsent)},
+    {"SeenAndPerhapsReleased", Story()
+                                   .Fresh(1, "t", 10, 9)
+                                   .Verdict(2, Said::kConflict, Seen::kPending, 10)
+                                   .Until(9)
+                                   .Settle(3, Op::kRelease, "t", Said::kUnknown)
+                                   .Look(4, Seen::kAbsent)},
     {"ALife", Story()
                   .Look(0, Seen::kAbsent)
                   .Fresh(1, "t", 10, 9)
@@ -282,6 +295,30 @@ const Row kBad[] = {
          .Look(50, Seen::kAbsent)
          .Verdict(51, Said::kConflict, Seen::kPending, 10),
      "what was gone came back"},
+    {"SeenGrantIsGone",
+     Story().Verdict(1, Said::kConflict, Seen::kPending, 10).Until(9).Look(2, Seen::kAbsent),
+     "what was seen is gone"},
+    {"SeenGrantIsAnothers",
+     Story().Verdict(1, Said::kMismatch, Seen::kPending, 10).Until(9).Fresh(2, "u", 11, 20),
+     "what was seen is gone"},
+    {"SeenCommitIsGone", Story().Replayed(1, 10, "x", 1, 20).Until(20).Look(2, Seen::kAbsent),
+     "what was seen is gone"},
+    {"SeenCommitIsUndone",
+     Story()
+         .Fresh(1, "t", 10, 9)
+         .Settle(2, Op::kRelease, "t", Said::kAlreadyCommitted)
+         .Commit(3, "t", "x", 20, Said::kNothing)
+         .Look(4, Seen::kCommitted, 10)
+         .Look(5, Seen::kPending, 10),
+     "a commit that was seen is undone"},
+    {"SeenExtensionIsUndone",
+     Story()
+         .Fresh(1, "t", 10, 9)
+         .Settle(2, Op::kExtend, "t", Said::kNothing)
+         .Look(3, Seen::kPending, 10)
+         .Until(20)
+         .Look(10, Seen::kLapsed, 10),
+     "a lease lapsed before its end that was seen"},
     {"TimeGoesBack", Story().Look(2, Seen::kAbsent).Look(1, Seen::kAbsent), "time went back"},
 };
 INSTANTIATE_TEST_SUITE_P(Bad, CheckerTest, testing::ValuesIn(kBad),

@@ -19,6 +19,10 @@ enum class Lie {
   kForgetsWrites,  // Some that were durable are gone after a restart.
   kForgetsTime,    // The clock mark is gone after a restart.
   kStaleReads,     // Now and then a read gives the record before the last one.
+  // While the disk is slow; see HastyStore.
+  kCallsItDurable,    // What it found undurable is said to be durable.
+  kTellsFirst,        // Says that a change is durable, and writes it then.
+  kForgetsUnwritten,  // Now and then what is not on the disk yet isn't seen.
 };
 
 // Passes through to another store, but for its lie.

@@ -82,7 +82,10 @@ TEST_P(Lies, AreNoticed) {
 INSTANTIATE_TEST_SUITE_P(, Lies,
                          testing::Values(LieRow{"ForgetsWrites", Lie::kForgetsWrites, 21},
                                          LieRow{"ForgetsTime", Lie::kForgetsTime, 10},
-                                         LieRow{"StaleReads", Lie::kStaleReads, 21}),
+                                         LieRow{"StaleReads", Lie::kStaleReads, 21},
+                                         LieRow{"CallsItDurable", Lie::kCallsItDurable, 6},
+                                         LieRow{"TellsFirst", Lie::kTellsFirst, 21},
+                                         LieRow{"ForgetsUnwritten", Lie::kForgetsUnwritten, 6}),
                          [](const auto& row) { return row.param.name; });
 
 }  // namespace

@@ -78,6 +78,7 @@ struct Answering {
     call.said = said;
     call.seen = SeenOf(holder.state);
     call.fence = holder.fence.value;
+    if (holder.lease_expire_time.has_value()) call.seen_until = *holder.lease_expire_time;
   }
   void operator()(const Fresh& fresh) const {
     call.said = Said::kFresh;
@@ -93,7 +94,7 @@ struct Answering {
     call.fence = replayed.fence.value;
     call.replayed = BytesOf(*replayed.result);
     call.commit_time = replayed.commit_time;
-    call.expire_time = replayed.expire_time;
+    call.expire_time = call.seen_until = replayed.expire_time;
   }
   void operator()(const Conflict& conflict) const { Verdict(Said::kConflict, conflict.holder); }
   void operator()(const Mismatch& mismatch) const { Verdict(Said::kMismatch, mismatch.holder); }
@@ -115,6 +116,9 @@ struct Answering {
     call.said = Said::kInspected;
     call.seen = SeenOf(inspected.state);
     if (inspected.record.has_value()) call.fence = inspected.record->fence.value;
+    const auto& until =
+        inspected.state == State::kPending ? inspected.lease_expire_time : inspected.expire_time;
+    if (inspected.state != State::kLapsed && until.has_value()) call.seen_until = *until;
   }
   void operator()(const Refused& refused) const {
     call.said = SaidBy(refused.reason);

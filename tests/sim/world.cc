@@ -83,14 +83,19 @@ void World::Run(int steps) {
 
 void World::Step() {
   const std::uint64_t dice = Below(100);
-  if (dice < 26) return ReserveSomething();
-  if (dice < 48) return SettleSomething();
-  if (dice < 54) return InspectSomething();
-  if (dice < 57) return CancelSomething();
-  if (dice < 80) return Execute(Below(kGroups));
-  if (dice < 96) return PassTime();
+  if (dice < 24) return ReserveSomething();
+  if (dice < 45) return SettleSomething();
+  if (dice < 51) return InspectSomething();
+  if (dice < 53) return CancelSomething();
+  if (dice < 76) return Execute(Below(kGroups));
+  if (dice < 88) return PassTime();
+  if (dice < 97) return HoldOrRelease();
   if (dice < 98) return SpoilTheDisk();
-  if (Chance(50)) {
+  Restart(/*crash_percent=*/50);
+}
+
+void World::Restart(int crash_percent) {
+  if (Chance(crash_percent)) {
     Crash();
   } else {
     Stop();
@@ -99,6 +104,7 @@ void World::Step() {
   const absl::Duration downtime =
       OneOf(kSteps) - (Chance(30) ? absl::Seconds(2) : absl::ZeroDuration());
   Start(clock_.Now() + downtime);
+  if (Chance(70)) LookAtAll();
 }
 
 // ---- Clients ----
@@ -159,6 +165,13 @@ void World::SettleSomething() {
 
 void World::InspectSomething() { Send(SomeKey(), InspectOp{}, kNoExecution); }
 
+void World::LookAtAll() {
+  for (const auto& [name, policy] : policies_) {
+    for (const char* key : {"a", "b"}) Send({name, key}, InspectOp{}, kNoExecution);
+  }
+  ExecuteAll();
+}
+
 void World::CancelSomething() {
   if (open_.empty()) return;
   const std::uint64_t call = open_[Below(open_.size())];
@@ -214,19 +227,22 @@ void World::Start(absl::Time wall_now) {
   server_->memory = *std::move(opened);
   server_->lying = std::make_unique<LyingStore>(*server_->memory, lie_, random_());
   server_->store = std::make_unique<FaultyStore>(*server_->lying);
+  server_->hasty = std::make_unique<HastyStore>(*server_->store, *server_->memory, lie_, random_());
   server_->map = std::make_unique<ShardMap>(server_->memory->identity());
   // Time goes on from where the store says; never from before it.
   clock_.Set(std::max(wall_now, server_->memory->clock_mark()));
   server_->mailboxes.resize(kGroups);
   for (std::size_t i = 0; i < kGroups; ++i) {
-    server_->groups.push_back(std::make_unique<ShardGroup>(*server_->store, server_->random,
+    server_->groups.push_back(std::make_unique<ShardGroup>(*server_->hasty, server_->random,
                                                            server_->waiter_count, telemetry_));
-    server_->clocks.push_back(std::make_unique<MarkedClock>(clock_, *server_->store));
+    server_->clocks.push_back(std::make_unique<MarkedClock>(clock_, *server_->hasty));
   }
 }
 
 void World::Crash() {
   ++process_;  // Nothing is heard of the old one any more.
+  FaultyStore& disk = *server_->store;
+  if (Chance(50)) disk.LandSilently(1 + Below(disk.held() + 1));
   server_.reset();
   open_.clear();
 }
@@ -261,17 +277,25 @@ void World::Execute(std::size_t index) {
 
 void World::SpoilTheDisk() {
   FaultyStore& store = *server_->store;
-  switch (Below(5)) {
+  switch (Below(3)) {
     case 0:
       return store.FailWrite(1 + static_cast<int>(Below(3)), FaultyStore::Landing::kLands);
     case 1:
       return store.FailWrite(1 + static_cast<int>(Below(3)), FaultyStore::Landing::kIsLost);
-    case 2:
-      return store.FailClockMark();
     default:
-      server_->holding = !server_->holding;
-      return server_->holding ? store.HoldDurability() : store.ReleaseDurability();
+      return store.FailClockMark();
   }
+}
+
+void World::HoldOrRelease() {
+  FaultyStore& store = *server_->store;
+  if (server_->holding && Chance(60)) {
+    store.ReleaseSome(1 + Below(2));
+    return;
+  }
+  if (server_->holding && Chance(50)) return Restart(/*crash_percent=*/100);
+  server_->holding = !server_->holding;
+  return server_->holding ? store.HoldDurability() : store.ReleaseDurability();
 }
 
 void World::PassTime() {
@@ -291,9 +315,9 @@ void World::Finish() {
       Crash();
     }
     Start(clock_.Now() + later);
+    LookAtAll();
     for (const auto& [name, policy] : policies_) {
       for (const char* key : {"a", "b"}) {
-        Send({name, key}, InspectOp{}, kNoExecution);
         Send({name, key}, ReserveOp{.fingerprint = "print", .request_id = "last"}, kNoExecution);
       }
     }

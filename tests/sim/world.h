@@ -15,6 +15,7 @@
 #include "server/shard/shard_map.h"
 #include "server/storage/memory/memory_store.h"
 #include "tests/sim/checker.h"
+#include "tests/sim/hasty_store.h"
 #include "tests/sim/lying_store.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/faulty_store.h"
@@ -42,6 +43,7 @@ class World {
     std::unique_ptr<MemoryStore> memory;
     std::unique_ptr<LyingStore> lying;
     std::unique_ptr<FaultyStore> store;
+    std::unique_ptr<HastyStore> hasty;  // What the groups are given.
     std::unique_ptr<ShardMap> map;
     WaiterCount waiter_count;
     SeededRandom random{0};
@@ -49,7 +51,7 @@ class World {
     std::vector<std::unique_ptr<MarkedClock>> clocks;
     std::vector<Drain> mailboxes;
     bool draining = false;
-    bool holding = false;  // Answers, until the disk tells.
+    bool holding = false;  // Nothing becomes durable.
   };
   // One execution by one worker, as far as it knows itself.
   struct Execution {
@@ -71,6 +73,7 @@ class World {
   void ReserveSomething();
   void SettleSomething();
   void InspectSomething();
+  void LookAtAll();
   void CancelSomething();
   void Send(const RecordKey& key, Operation operation, std::size_t execution);
   void Hear(std::size_t call, std::size_t execution, const Answer& answer);
@@ -80,12 +83,15 @@ class World {
 
   // ---- The server ----
   void Start(absl::Time wall_now);
-  // Answers that were not sent yet are lost.
+  // Answers that were not sent yet are lost; of what the disk was slow to write,
+  // some or all.
   void Crash();
   void Stop();
+  void Restart(int crash_percent);
   void ExecuteAll();
   void Execute(std::size_t group);
   void SpoilTheDisk();
+  void HoldOrRelease();
   void PassTime();
   void Finish();
 

@@ -144,8 +144,10 @@ absl::Status Committer::Write() {
   return after_write_(FromRocks("writing to the store", status));
 }
 
-// Durable before anybody is told, so that whoever asks from then on needn't wait.
+// Those who added first: only then is it known to be durable, and whoever asks is told
+// at once. Nobody hears of a change before it was told to those whose it is.
 void Committer::Tell(const absl::Status& status) {
+  for (Told& told : writing_.told) std::move(told)(status);
   std::vector<Told> asked;
   {
     const MutexLock lock(mutex_);
@@ -153,7 +155,6 @@ void Committer::Tell(const absl::Status& status) {
     failure_ = status;
     asked.swap(asked_);
   }
-  for (Told& told : writing_.told) std::move(told)(status);
   for (Told& told : asked) std::move(told)(status);
 }
 

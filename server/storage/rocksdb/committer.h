@@ -39,9 +39,9 @@ struct Ticket {
 // Lifetime:  what the constructor takes outlives it. The destructor writes what
 //            was added.
 // Promise:   what was added in one call is in one batch, and batches are written
-//            in the order of their tickets. Everybody is told exactly once, and
-//            of one ticket in the order in which they asked. Once a write has
-//            failed, nothing more is written, and everybody is told that it failed.
+//            in the order of their tickets. Everybody is told exactly once: those who
+//            added in their order, and who asks after those who added before. Once a
+//            write has failed, nothing more is written, and everybody is told so.
 // Limits:    the batch that is being filled has at most kBytesMax, or what one call
 //            added: who would add more waits until it is being written.
 class Committer {

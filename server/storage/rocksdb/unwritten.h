@@ -1,7 +1,6 @@
 // What was decided, but can't be read from RocksDB yet.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -15,8 +14,11 @@ namespace onced {
 // The changes of one shard that the committer has not written yet, by key, and
 // some that it has: what is found here is the newest in any case.
 //
-// Threads: one at a time.
-// Limits:  twice what is not written yet; that is bounded by the committer.
+// Operation: changes are collected, and forgotten together once the last of them is
+//            written. Those that come meanwhile are collected apart.
+// Threads:   one at a time.
+// Limits:    what is not written yet, and what was changed while that came to be: a
+//            few of the committer's batches.
 class Unwritten {
  public:
   struct Change {
@@ -26,28 +28,31 @@ class Unwritten {
 
   // nullptr: what RocksDB has is the newest.
   const Change* Find(const RecordKey& key) const {
-    const auto found = changes_.find(key);
-    return found == changes_.end() ? nullptr : &found->second;
+    if (const auto found = newer_.find(key); found != newer_.end()) return &found->second;
+    const auto found = older_.find(key);
+    return found == older_.end() ? nullptr : &found->second;
   }
   void Add(const RecordKey& key, std::optional<Record> record, Ticket ticket) {
-    changes_.insert_or_assign(key, Change{std::move(record), ticket});
+    newer_.insert_or_assign(key, Change{std::move(record), ticket});
     newest_ = ticket;
   }
   // All up to `written` can be read from RocksDB from now on.
   void Forget(Ticket written) {
-    if (newest_ <= written) return changes_.clear();
-    if (changes_.size() < look_at_) return;
-    absl::erase_if(changes_, [&](const auto& entry) { return entry.second.ticket <= written; });
-    look_at_ = std::max(kLookAtMin, 2 * changes_.size());
+    if (newest_ <= written) newer_.clear();
+    if (newest_of_older_ > written) return;
+    older_.clear();
+    older_.swap(newer_);
+    newest_of_older_ = newest_;
   }
-  std::size_t size() const { return changes_.size(); }
+  std::size_t size() const { return newer_.size() + older_.size(); }
 
  private:
-  static constexpr std::size_t kLookAtMin = 64;
+  using Changes = absl::flat_hash_map<RecordKey, Change>;
 
-  absl::flat_hash_map<RecordKey, Change> changes_;
+  Changes newer_;
   Ticket newest_;
-  std::size_t look_at_ = kLookAtMin;  // The size at which it is worth a look at each.
+  Changes older_;
+  Ticket newest_of_older_;
 };
 
 }  // namespace onced

@@ -56,16 +56,18 @@ TEST_P(Plants, AreFound) {
 
 INSTANTIATE_TEST_SUITE_P(
     Each, Plants,
-    testing::Values(Planted{"double-grant", {"two live grants"}},
-                    Planted{"lost-commit",
-                            {"an acknowledged commit is lost", "an acknowledged commit is undone"}},
-                    Planted{"lost-release",
-                            {"a released grant came back", "a released token succeeded"}},
-                    Planted{"fence-back", {"a fence went back"}},
-                    Planted{"stale-read", {"an acknowledged", "came back", "fit into no order"}},
-                    Planted{"changed-result",
-                            {"what is replayed was never committed",
-                             "other bytes are replayed than were committed"}}),
+    testing::Values(
+        Planted{"double-grant", {"two live grants"}},
+        Planted{"lost-commit",
+                {"an acknowledged commit is lost", "an acknowledged commit is undone"}},
+        Planted{"lost-release", {"a released grant came back", "a released token succeeded"}},
+        Planted{"fence-back", {"a fence went back"}},
+        Planted{"stale-read", {"an acknowledged", "came back", "fit into no order"}},
+        Planted{"changed-result",
+                {"what is replayed was never committed",
+                 "other bytes are replayed than were committed"}},
+        // What is lost by a kill is what one sync would have written.
+        Planted{"answer-first", {"an acknowledged", "two live grants", "fit into no order"}}),
     NameOf);
 
 }  // namespace

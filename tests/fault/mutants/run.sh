@@ -18,13 +18,78 @@ export CCACHE_BASEDIR=$copy CCACHE_NOHASHDIR=1
 # mutant NAME TARGET TEST FILE OLD NEW: OLD has to be in FILE exactly once.
 mutants() {
   mutant sync fault_machine_test PowerLoss.LosesNothingThatWasSynced \
-    server/storage/rocksdb/rocks_store.cc \
-    'database_->db->Write(HowToWrite(sync_), &batch)' \
-    'database_->db->Write(HowToWrite(false), &batch)'
+    server/storage/rocksdb/committer.cc \
+    'options.sync = sync_;' \
+    'options.sync = false && sync_;'
   mutant answer-first fault_machine_test Errors.OfTheLogsSyncEndEverything \
+    server/storage/rocksdb/committer.cc \
+    'if (status.ok()) status = Write();
+    Tell(status);' \
+    'Tell(status);
+    if (status.ok()) status = Write();'
+  mutant tell-first conformance_test SlowDisk.NobodyIsToldBeforeTheSyncHasEnded \
+    server/storage/rocksdb/committer.cc \
+    'if (status.ok()) status = Write();
+    Tell(status);' \
+    'Tell(status);
+    if (status.ok()) status = Write();'
+  mutant goes-on conformance_test CommitterTest.NothingIsWrittenAfterAFailure \
+    server/storage/rocksdb/committer.cc \
+    'if (status.ok()) status = Write();' \
+    'status = Write();'
+  mutant asked-failure conformance_test CommitterTest.WhenDurableOfWhatFailed \
+    server/storage/rocksdb/committer.cc \
+    'std::move(told)(failure);' \
+    'std::move(told)(absl::OkStatus());'
+  mutant told-order conformance_test CommitterTest.WhoAsksIsToldAfterThoseWhoAdded \
+    server/storage/rocksdb/committer.cc \
+    'for (Told& told : writing_.told) std::move(told)(status);' \
+    'if (status.ok()) durable_.store(writing_.ticket.value);
+  for (Told& told : writing_.told) std::move(told)(status);'
+  mutant bound conformance_test SlowDisk.HoldsExecutorsUpOnlyBeyondTheBound \
+    server/storage/rocksdb/committer.cc \
+    'changes.records.GetDataSize() > kBytesMax' \
+    'changes.records.GetDataSize() > 100 * kBytesMax'
+  mutant meta-order conformance_test CommitterTest.OfMetaTheLastCountsAndIsOnePut \
+    server/storage/rocksdb/committer.cc \
+    'filling_.meta[key] = value;' \
+    'filling_.meta.emplace(key, value);'
+  mutant unwritten conformance_test SlowDisk.WhatIsDurableIsReadAndToldMeanwhile \
     server/storage/rocksdb/rocks_store.cc \
-    'std::move(durable)(Save(*work));' \
-    'std::move(durable)(absl::OkStatus()), (void)Save(*work);'
+    'shard.unwritten.Forget(written);' \
+    'shard.unwritten.Forget({written.value + 1});'
+  mutant unwritten-marks conformance_test SlowDisk.WhatIsErasedMeanwhileIsNotDurablyAbsent \
+    server/storage/rocksdb/rocks_store.cc \
+    'entry.durable = change->ticket <= written;' \
+    'entry.durable = true;'
+  mutant unwritten-bound conformance_test Unwritten.HoldsLittleMoreThanWhatIsNotWritten \
+    server/storage/rocksdb/unwritten.h \
+    'if (newest_of_older_ > written) return;' \
+    'if (newest_ > written) return;'
+  mutant found conformance_test SlowDisk.WhatIsDurableIsReadAndToldMeanwhile \
+    server/storage/rocksdb/rocks_store.cc \
+    'committer_.WhenDurable(found, std::move(durable))' \
+    'committer_.WhenDurable(std::min(found, Ticket{}), std::move(durable))'
+  mutant fences-decided conformance_test '*FencesNeverGoBackInFlightNorAfterwards*' \
+    server/storage/rocksdb/rocks_store.cc \
+    'shards_[shard.value].last_fence = fence;' \
+    ''
+  mutant settled-found unit_shard_test 'FoundUndurable/*' \
+    server/storage/unit_of_work.h \
+    'return entry.durable && !entry.changed;' \
+    'return !entry.changed;'
+  mutant settled-changed unit_shard_test 'ChangedMeanwhile/*' \
+    server/storage/unit_of_work.h \
+    'return entry.durable && !entry.changed;' \
+    'return entry.durable;'
+  mutant settled-sim sim_test Simulation.NoWorldBreaksTheContract \
+    server/storage/unit_of_work.h \
+    'return entry.durable && !entry.changed;' \
+    'return !entry.changed;'
+  mutant unknown unit_shard_test '*/Answered.OfADiskThatFails/*' \
+    server/shard/shard_group.cc \
+    'Because(one.changed ? Refusal::kOutcomeUnknown : Refusal::kStoreFailed)' \
+    'Because(one.changed ? Refusal::kStoreFailed : Refusal::kStoreFailed)'
   mutant watermark fault_machine_test Damage.OfTheNewestLog \
     server/storage/rocksdb/durable_check.cc \
     'if (mark_.has_value() && sight.last_sequence < mark_->sequence) {' \
@@ -116,6 +181,13 @@ with open(path, "w") as file: file.write(text.replace(old, new))
 }
 
 build() { ninja -C "$copy/build" -j "$jobs" "$@" >"$copy/build.log" 2>&1 || { tail -30 "$copy/build.log"; return 1; }; }
+# With the programs that it runs.
+build_for() {
+  case $1 in
+    fault_machine_test) build "$1" onced onced_faulty ;;
+    *) build "$1" ;;
+  esac
+}
 run() { timeout 120 "$copy/build/bin/$1" --gtest_filter="$2" >"$copy/test.log" 2>&1; }
 
 table=() wrong=0
@@ -139,10 +211,7 @@ mutant() {
     return
   fi
   replace "$copy/$file" "$old" "$new" || { note "$name" "$test" "NO LONGER APPLIES"; return; }
-  local extra=
-  [ "$target" != fault_machine_test ] || extra="onced onced_faulty"
-  # shellcheck disable=SC2086  # Two words.
-  if ! build "$target" $extra; then
+  if ! build_for "$target"; then
     note "$name" "$test" "DOES NOT COMPILE"
   elif run "$target" "$test"; then
     note "$name" "$test" "PASSES without it"
@@ -160,8 +229,8 @@ cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug >/dev/null
 pass=list
 mutants
 [ "${#healthy[@]}" -gt 0 ] || { echo "no such mutant: $*" >&2; exit 2; }
-build fault_machine_test conformance_test onced onced_faulty
-for target in fault_machine_test conformance_test; do
+for target in $(printf '%s\n' "${healthy[@]}" | cut -d' ' -f1 | sort -u); do
+  build_for "$target"
   tests=$(printf '%s\n' "${healthy[@]}" | sed -n "s/^$target //p" | sort -u | paste -sd:)
   [ -n "$tests" ] || continue
   run "$target" "$tests" || { tail -40 "$copy/test.log"; echo "fails with nothing taken out: $target $tests"; exit 1; }

@@ -14,6 +14,7 @@ constexpr Named kPlants[] = {
     {"double-grant", Plant::kDoubleGrant}, {"lost-commit", Plant::kLostCommit},
     {"lost-release", Plant::kLostRelease}, {"fence-back", Plant::kFenceBack},
     {"stale-read", Plant::kStaleRead},     {"changed-result", Plant::kChangedResult},
+    {"answer-first", Plant::kAnswerFirst},
 };
 
 constexpr std::int64_t kHourInMicros = std::int64_t{3'600'000'000};
@@ -48,6 +49,7 @@ std::string PlantNames() {
 }
 
 void LyingDisk::Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) {
+  const bool answers_first = plant_ == Plant::kAnswerFirst;
   disk_.Run(
       std::move(work),
       [&](UnitOfWork& loaded) {
@@ -65,7 +67,8 @@ void LyingDisk::Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable
         }
         After(loaded);
       },
-      std::move(durable));
+      answers_first ? Durable([](const absl::Status&) {}) : std::move(durable));
+  if (answers_first) std::move(durable)(absl::OkStatus());
 }
 
 void LyingDisk::Before(UnitOfWork& work) {
@@ -74,6 +77,7 @@ void LyingDisk::Before(UnitOfWork& work) {
       entry.record.reset();
     }
     if (plant_ == Plant::kStaleRead) GoStale(entry);
+    if (plant_ == Plant::kAnswerFirst) entry.durable = true;
     if (plant_ == Plant::kFenceBack) MoveFence(work, entry.shard);
   }
 }

@@ -22,6 +22,7 @@ enum class Plant : std::uint8_t {
   kFenceBack,      // Some fences are larger by an hour, so that the next is less.
   kStaleRead,      // Now and then a key is seen as it was before its last change.
   kChangedResult,  // Some commits are written with another body.
+  kAnswerFirst,    // All is said to be durable at once, and written then.
 };
 std::optional<Plant> PlantNamed(const std::string& name);
 std::string PlantNames();

@@ -350,7 +350,7 @@ TEST_F(Unreadable, DamagedBytesAreNeitherOverwrittenNorTakenForAbsent) {
 
 using FailedWrite = GroupTest;
 
-TEST_F(FailedWrite, SaysUnknownOfWhatWasWrittenAndFailedOfTheRest) {
+TEST_F(FailedWrite, SaysUnknownOfWhatWasWrittenAndTheTruthOfTheRest) {
   for (const auto landing : {FaultyStore::Landing::kLands, FaultyStore::Landing::kIsLost}) {
     const bool lands = landing == FaultyStore::Landing::kLands;
     SCOPED_TRACE(lands ? "lands" : "is lost");
@@ -367,9 +367,8 @@ TEST_F(FailedWrite, SaysUnknownOfWhatWasWrittenAndFailedOfTheRest) {
     for (const Call& call : {fresh, conflict, commit, look}) {
       EXPECT_TRUE(GotRefusal(call, Refusal::kOutcomeUnknown));
     }
-    for (const Call& call : {untouched, refused}) {
-      EXPECT_TRUE(GotRefusal(call, Refusal::kStoreFailed));
-    }
+    EXPECT_TRUE(Got<Inspected>(untouched));
+    EXPECT_TRUE(GotRefusal(refused, Refusal::kNotReserved));
     EXPECT_TRUE(group_->failed());
     Restart(absl::ZeroDuration());
     EXPECT_EQ(Look("held" + tag).state, lands ? State::kCommitted : State::kPending);
@@ -442,11 +441,11 @@ TEST_F(FailedWrite, EndsAllWaits) {
   EXPECT_EQ(group_->NextTimer(), absl::InfiniteFuture());
 }
 
-// ---- Nothing is answered before it is durable ----
+// ---- Nothing is answered before it is durable: see shard_group_durability_test.cc ----
 
 using Durability = GroupTest;
 
-TEST_F(Durability, NothingIsAnsweredBefore) {
+TEST_F(Durability, NothingIsAnsweredBeforeItsKeyIsDurable) {
   const Token token = Hold();
   const Call waiter = Park("w");
   store_->HoldDurability();
@@ -454,12 +453,13 @@ TEST_F(Durability, NothingIsAnsweredBefore) {
                         Commit(token),
                         Reserve({.request_id = "other"}),
                         Reserve({.request_id = "mis", .fingerprint = "mis"}),
-                        Inspect("absent"),
-                        Commit(token, "x", "absent"),
                         Release(token),
                         waiter};
+  const Call untouched[] = {Inspect("absent"), Commit(token, "x", "absent")};
   Execute();
   for (const Call& call : calls) EXPECT_EQ(call->answers, 0);
+  EXPECT_TRUE(Got<Inspected>(untouched[0]));
+  EXPECT_TRUE(GotRefusal(untouched[1], Refusal::kNotReserved));
   store_->ReleaseDurability();
   for (const Call& call : calls) EXPECT_EQ(call->answers, 1);
   EXPECT_TRUE(Got<Fresh>(calls[0]));
