@@ -19,6 +19,7 @@ absl::StatusOr<std::vector<std::shared_ptr<grpc::Channel>>> Connect(const std::s
 // Threads: the load's.
 class CompletionWaiter {
  public:
+  CompletionWaiter();
   ~CompletionWaiter();
 
   grpc::CompletionQueue& queue() { return queue_; }
