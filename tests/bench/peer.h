@@ -21,6 +21,8 @@ class Peer {
   virtual std::string address() const = 0;
   // Of the server, for its memory and CPU; 0 if it has none of its own.
   virtual int pid() const = 0;
+  // Where /metrics is served; empty if there is none.
+  virtual std::string http_address() const { return ""; }
   // Fills in the address. Connected when it returns.
   virtual absl::StatusOr<std::unique_ptr<Driver>> MakeDriver(DriverOptions options) = 0;
 };
@@ -29,6 +31,8 @@ struct PeerOptions {
   std::string folder;       // Exists, empty, this peer's own. On the disk to be measured.
   std::optional<int> core;  // The process is pinned to it.
   std::vector<std::string> onced_flags;  // Of onced alone, beside those it needs.
+  // Of our own servers: what is to run them, such as a profiler, with its arguments.
+  std::vector<std::string> runner;
 };
 
 // One row of what can be measured.
@@ -36,6 +40,7 @@ struct PeerKind {
   std::string name;     // "redis-aof-always"
   std::string what;     // For the report: how it is set up, in a sentence.
   int steps_max = 1;    // That one message takes: 1, or many for batches and pipelines.
+  bool pooled = false;  // A connection takes one message at a time: one a caller is fair.
   bool stores = true;   // Else it needs, and knows, no preparation.
   bool replays = true;  // Understands commits and replays of them.
   // FAILED_PRECONDITION: can't be measured here, such as for a missing program: its

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tests/bench/cli/peers.h"
 #include "tests/bench/load/cpu.h"
 #include "tests/bench/load/runner.h"
 #include "tests/bench/load/work_folder.h"
@@ -55,7 +56,7 @@ Plan PlanOf(Arguments& arguments) {
 
 absl::StatusOr<PeerKind> FindPeer(const std::string& name) {
   std::string names;
-  for (const PeerKind& kind : GrpcPeers()) {
+  for (const PeerKind& kind : AllPeers()) {
     if (kind.name == name) return kind;
     absl::StrAppend(&names, " ", kind.name);
   }

@@ -24,9 +24,9 @@ std::string Program(const std::string& name) {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
 }
 
-// What stands between quotes after `"listen":`.
-std::string AddressIn(const std::string& line) {
-  const std::string start = "\"listen\":\"";
+// What stands between quotes after `"name":`.
+std::string TextIn(const std::string& line, const std::string& name) {
+  const std::string start = "\"" + name + "\":\"";
   const std::size_t begin = line.find(start);
   if (begin == std::string::npos) return "";
   const std::size_t value = begin + start.size();
@@ -35,10 +35,11 @@ std::string AddressIn(const std::string& line) {
 
 class GrpcPeer final : public Peer {
  public:
-  static absl::StatusOr<std::unique_ptr<Peer>> Start(const Process::Command& command,
-                                                     std::optional<int> core, std::string version,
-                                                     Make make) {
-    const StartingOn starting(core);
+  static absl::StatusOr<std::unique_ptr<Peer>> Start(Process::Command command,
+                                                     const PeerOptions& options,
+                                                     std::string version, Make make) {
+    const StartingOn starting(options.core);
+    command.argv.insert(command.argv.begin(), options.runner.begin(), options.runner.end());
     auto process = std::make_unique<Process>(command);
     const auto serving = process->err().AwaitLine("\"event\":\"serving\"");
     if (!serving.has_value()) {
@@ -46,12 +47,12 @@ class GrpcPeer final : public Peer {
           absl::StrCat(command.argv[0], " did not start: ", process->err().Text()));
     }
     return std::unique_ptr<Peer>(
-        new GrpcPeer(std::move(process), AddressIn(*serving), std::move(version), make));
+        new GrpcPeer(std::move(process), *serving, std::move(version), make));
   }
   ~GrpcPeer() override {
     process_->Signal(SIGTERM);
     try {
-      process_->Wait(std::chrono::seconds(20));
+      process_->Wait(std::chrono::seconds(30));
     } catch (const std::exception&) {  // Ignored: then it is killed.
     }
   }
@@ -59,27 +60,31 @@ class GrpcPeer final : public Peer {
   std::string Version() const override { return version_; }
   std::string address() const override { return address_; }
   int pid() const override { return process_->pid(); }
+  std::string http_address() const override { return http_address_; }
   absl::StatusOr<std::unique_ptr<Driver>> MakeDriver(DriverOptions options) override {
     options.address = address_;
     return make_(options);
   }
 
  private:
-  GrpcPeer(std::unique_ptr<Process> process, std::string address, std::string version, Make make)
+  GrpcPeer(std::unique_ptr<Process> process, const std::string& serving, std::string version,
+           Make make)
       : process_(std::move(process)),
-        address_(std::move(address)),
+        address_(TextIn(serving, "listen")),
+        http_address_(TextIn(serving, "http_listen")),
         version_(std::move(version)),
         make_(make) {}
 
   const std::unique_ptr<Process> process_;
   const std::string address_;
+  const std::string http_address_;
   const std::string version_;
   const Make make_;
 };
 
 auto Echo(Make make) {
   return [make](const PeerOptions& options) {
-    return GrpcPeer::Start({.argv = {Program("bench_echo"), "127.0.0.1:0"}}, options.core,
+    return GrpcPeer::Start({.argv = {Program("bench_echo"), "127.0.0.1:0"}}, options,
                            "gRPC " + grpc::Version(), make);
   };
 }
@@ -91,7 +96,7 @@ auto Onced(Make make) {
                  "--admin-listen", "off", "--data-dir", options.folder + "/data"},
         .env = {"ONCED_DRAIN_WINDOW=0s"}};
     command.argv.insert(command.argv.end(), options.onced_flags.begin(), options.onced_flags.end());
-    return GrpcPeer::Start(command, options.core, "onced " ONCED_VERSION, make);
+    return GrpcPeer::Start(command, options, "onced " ONCED_VERSION, make);
   };
 }
 

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -15,6 +16,19 @@ std::string Contents(int pid, const char* name) {
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+double OwnCpuSeconds(int pid) {
+  const std::string stat = Contents(pid, "stat");
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(stat.substr(name_end + 1));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  double user = 0;
+  double system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 }  // namespace
@@ -45,24 +59,18 @@ StartingOn::~StartingOn() {
 }
 
 double ProcessCpuSeconds(int pid) {
-  const std::string stat = Contents(pid, "stat");
-  const std::size_t name_end = stat.rfind(')');
-  if (name_end == std::string::npos) return 0;
-  std::istringstream fields(stat.substr(name_end + 1));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;
-  double user = 0;
-  double system = 0;
-  fields >> user >> system;
-  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  double seconds = OwnCpuSeconds(pid);
+  std::istringstream children(Contents(pid, ("task/" + std::to_string(pid) + "/children").c_str()));
+  for (int child = 0; children >> child;) seconds += OwnCpuSeconds(child);
+  return seconds;
 }
 
-double ProcessMemory(int pid) {
-  std::istringstream fields(Contents(pid, "statm"));
-  double total = 0;
-  double resident = 0;
-  fields >> total >> resident;
-  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
+double ProcessPeakMemory(int pid) {
+  const std::string status = Contents(pid, "status");
+  const std::string name = "VmHWM:";
+  const std::size_t at = status.find(name);
+  if (at == std::string::npos) return 0;
+  return std::strtod(status.c_str() + at + name.size(), nullptr) * 1024;  // In kB.
 }
 
 }  // namespace onced::bench

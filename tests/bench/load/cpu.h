@@ -22,9 +22,10 @@ class StartingOn {
   Before* const before_;
 };
 
-// Of a process, all its threads and since its start. 0 if there is none.
+// Of a process and its children that still run, all threads, since their start. 0 if
+// there is none.
 double ProcessCpuSeconds(int pid);
-// Resident, in bytes; 0 if there is none.
-double ProcessMemory(int pid);
+// The most that was ever resident, in bytes; 0 if there is none.
+double ProcessPeakMemory(int pid);
 
 }  // namespace onced::bench

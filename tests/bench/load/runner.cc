@@ -113,6 +113,7 @@ class Counting {
 
   Clock::time_point end() const { return end_; }
   void Count(Clock::time_point now, Clock::duration latency, std::size_t steps) {
+    result_.all_steps += steps;
     if (now < begin_ || now >= end_) return;
     if (!cpu_.has_value()) cpu_ = ThreadCpuSeconds();
     result_.latency.Record(latency);

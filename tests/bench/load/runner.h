@@ -23,7 +23,8 @@ struct LoadOptions {
 };
 
 struct LoadResult {
-  std::uint64_t steps = 0;  // Answered within the duration.
+  std::uint64_t steps = 0;      // Answered within the duration.
+  std::uint64_t all_steps = 0;  // With the warm-up's.
   Clock::duration duration{};
   // Of messages. In an open loop, from when it was to be sent: a server that stalls
   // pays for all who would have asked meanwhile.
