@@ -28,6 +28,7 @@ class Peer {
 struct PeerOptions {
   std::string folder;       // Exists, empty, this peer's own. On the disk to be measured.
   std::optional<int> core;  // The process is pinned to it.
+  std::vector<std::string> onced_flags;  // Of onced alone, beside those it needs.
 };
 
 // One row of what can be measured.
@@ -35,10 +36,13 @@ struct PeerKind {
   std::string name;     // "redis-aof-always"
   std::string what;     // For the report: how it is set up, in a sentence.
   int steps_max = 1;    // That one message takes: 1, or many for batches and pipelines.
+  bool stores = true;   // Else it needs, and knows, no preparation.
   bool replays = true;  // Understands commits and replays of them.
   // FAILED_PRECONDITION: can't be measured here, such as for a missing program: its
   // rows say "skipped" and this message. Any other error fails the run.
   std::function<absl::StatusOr<std::unique_ptr<Peer>>(const PeerOptions&)> start;
+  // To one that runs already, at options.address. May be empty.
+  std::function<absl::StatusOr<std::unique_ptr<Driver>>(const DriverOptions&)> connect;
 };
 
 // peers/: what Debian has packaged, and what a store alone could do.

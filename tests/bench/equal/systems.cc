@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 #include <utility>
 
@@ -42,6 +43,21 @@ const testing::Environment* const kRegistered = testing::AddGlobalTestEnvironmen
 
 constexpr Terms kTerms{.lease_ms = kShortLease.count()};
 
+// A row of the benchmark's own, under a policy with short leases.
+System OncedBy(const std::string& name) {
+  const auto start = [name](PeerOptions options) -> absl::StatusOr<std::unique_ptr<Peer>> {
+    const std::string config = options.folder + "/onced.yaml";
+    std::ofstream(config) << "default_policy:\n  lease: {default: " << kShortLease.count()
+                          << "ms}\n";
+    options.onced_flags = {"--config", config};
+    for (const PeerKind& kind : GrpcPeers()) {
+      if (kind.name == name) return kind.start(options);
+    }
+    return absl::NotFoundError("no peer is called " + name);
+  };
+  return {name, start};
+}
+
 }  // namespace
 
 std::vector<System> SystemsOfMany() {
@@ -51,10 +67,15 @@ std::vector<System> SystemsOfMany() {
       {"redis-no-persistence",
        [](const PeerOptions& o) { return StartRedis(o, RedisLog::kNone, kTerms); }},
       {"postgres", [](const PeerOptions& o) { return StartPostgres(o, kTerms); }},
+      OncedBy("onced-batch"),
   };
 }
 
-std::vector<System> Systems() { return SystemsOfMany(); }
+std::vector<System> Systems() {
+  std::vector<System> systems = SystemsOfMany();
+  systems.push_back(OncedBy("onced-unary"));
+  return systems;
+}
 
 absl::StatusOr<Peer*> RunningPeer(const System& system) { return kRunning->Get(system); }
 

@@ -129,7 +129,8 @@ PostgresDriver::Statement PostgresDriver::MakeStatement(const std::vector<Step>&
 
 void PostgresDriver::Start(int caller, const std::vector<Step>& steps) {
   Message& message = messages_[caller];
-  message.wanted.assign(steps.begin(), steps.end());
+  message.wanted.clear();
+  for (const Step& step : steps) message.wanted.emplace_back(step);
   message.outcomes.clear();
   message.statements.clear();
   message.retries_left = kRetriesMax;

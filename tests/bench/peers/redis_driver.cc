@@ -114,7 +114,8 @@ void RedisDriver::AppendCommit(redisContext& context, const Step& step) {
 
 void RedisDriver::Start(int caller, const std::vector<Step>& steps) {
   Message& message = messages_[caller];
-  message.wanted.assign(steps.begin(), steps.end());
+  message.wanted.clear();
+  for (const Step& step : steps) message.wanted.emplace_back(step);
   message.outcomes.clear();
   Connection& connection = connections_[caller % connections_.size()];
   if (connection.broken || steps.empty()) {
