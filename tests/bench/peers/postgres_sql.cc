@@ -110,7 +110,7 @@ answer AS (
   UNION ALL
   SELECT CASE WHEN token <> $3 THEN 'SUPERSEDED'
               WHEN NOT committed THEN 'RETRY'
-              WHEN body = $4 AND status_code = $status THEN 'COMMITTED'
+              WHEN body = $4 AND status_code = $status THEN 'ALREADY_COMMITTED'
               ELSE 'COMMITTED_DIFFERENTLY' END, NULL, NULL, fence
   FROM reservation
   WHERE namespace = $1 AND key = $2 AND expire_time > now() AND NOT EXISTS (SELECT FROM done))
@@ -141,7 +141,7 @@ SELECT CASE WHEN w.n IN (SELECT n FROM done) THEN 'COMMITTED'
             WHEN f.n IS NULL THEN 'NOT_RESERVED'
             WHEN f.token <> f.wanted_token THEN 'SUPERSEDED'
             WHEN NOT f.committed THEN 'RETRY'
-            WHEN f.body = f.wanted_body AND f.status_code = $status THEN 'COMMITTED'
+            WHEN f.body = f.wanted_body AND f.status_code = $status THEN 'ALREADY_COMMITTED'
             ELSE 'COMMITTED_DIFFERENTLY' END, NULL::bytea, NULL::bytea, NULL::bigint
 FROM wanted AS w LEFT JOIN found AS f ON f.n = w.n
 ORDER BY w.n

@@ -6,10 +6,15 @@ namespace onced::bench {
 namespace {
 
 constexpr std::pair<std::string_view, Verdict> kWords[] = {
-    {"FRESH", Verdict::kFresh},           {"REPLAYED", Verdict::kReplayed},
-    {"CONFLICT", Verdict::kConflict},     {"MISMATCH", Verdict::kMismatch},
-    {"COMMITTED", Verdict::kCommitted},   {"COMMITTED_DIFFERENTLY", Verdict::kCommittedDifferently},
-    {"SUPERSEDED", Verdict::kSuperseded}, {"NOT_RESERVED", Verdict::kNotReserved},
+    {"FRESH", Verdict::kFresh},
+    {"REPLAYED", Verdict::kReplayed},
+    {"CONFLICT", Verdict::kConflict},
+    {"MISMATCH", Verdict::kMismatch},
+    {"COMMITTED", Verdict::kCommitted},
+    {"ALREADY_COMMITTED", Verdict::kAlreadyCommitted},
+    {"COMMITTED_DIFFERENTLY", Verdict::kCommittedDifferently},
+    {"SUPERSEDED", Verdict::kSuperseded},
+    {"NOT_RESERVED", Verdict::kNotReserved},
 };
 
 }  // namespace

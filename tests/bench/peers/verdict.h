@@ -17,6 +17,7 @@ enum class Verdict : std::uint8_t {
   kConflict,
   kMismatch,
   kCommitted,
+  kAlreadyCommitted,
   kCommittedDifferently,
   kSuperseded,
   kNotReserved,
