@@ -25,10 +25,14 @@ double ThreadCpuSeconds() {
 // Callers, what they have asked for, and since when.
 class Load {
  public:
-  Load(Driver& driver, Workload& workload, int callers, int steps)
-      : driver_(driver), workload_(workload), callers_(static_cast<std::size_t>(callers)) {
-    for (int i = callers; i-- > 0;) idle_.push_back(i);
-    for (Caller& caller : callers_) caller.steps.resize(static_cast<std::size_t>(steps));
+  Load(Driver& driver, Workload& workload, const LoadOptions& options)
+      : driver_(driver),
+        workload_(workload),
+        now_(options.now),
+        callers_(static_cast<std::size_t>(options.callers)),
+        last_answer_(now_()) {
+    for (int i = options.callers; i-- > 0;) idle_.push_back(i);
+    for (Caller& caller : callers_) caller.steps.resize(static_cast<std::size_t>(options.steps));
   }
 
   bool HasIdle() const { return !idle_.empty(); }
@@ -44,7 +48,7 @@ class Load {
   void StartAll() {
     for (const int number : std::exchange(idle_, {})) {
       if (workload_.HasNext(number)) {
-        Start(number, Clock::now());
+        Start(number, now_());
       } else {
         idle_.push_back(number);
       }
@@ -57,7 +61,7 @@ class Load {
   absl::Status Poll(Clock::time_point until, Clock::time_point& now, Counted counted) {
     done_.clear();
     driver_.Poll(until, done_);
-    now = Clock::now();
+    now = now_();
     if (!done_.empty()) last_answer_ = now;
     for (const Completion& completion : done_) {
       const Caller& caller = callers_[static_cast<std::size_t>(completion.caller)];
@@ -99,10 +103,11 @@ class Load {
 
   Driver& driver_;
   Workload& workload_;
+  const std::function<Clock::time_point()> now_;
   std::vector<Caller> callers_;
   std::vector<int> idle_;
   std::vector<Completion> done_;
-  Clock::time_point last_answer_ = Clock::now();
+  Clock::time_point last_answer_;
 };
 
 // What is counted, and from when on.
@@ -133,12 +138,10 @@ class Counting {
   LoadResult result_;
 };
 
-absl::Status Drain(Load& load) {
-  Clock::time_point now;
+absl::Status Drain(Load& load, Clock::time_point now) {
   while (load.InFlight()) {
     const auto ignored = [](Clock::duration, std::size_t) {};
-    const auto until = Clock::now() + kPatience;
-    if (absl::Status status = load.Poll(until, now, ignored); !status.ok()) return status;
+    if (absl::Status status = load.Poll(now + kPatience, now, ignored); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -146,15 +149,15 @@ absl::Status Drain(Load& load) {
 }  // namespace
 
 absl::StatusOr<LoadResult> RunLoad(Driver& driver, Workload& workload, const LoadOptions& options) {
-  Load load(driver, workload, options.callers, options.steps);
+  Load load(driver, workload, options);
   const bool open = options.messages_per_second > 0;
-  const Clock::time_point start = Clock::now();
+  const Clock::time_point start = options.now();
   Counting counting(options, start);
   Arrivals arrivals(start, open ? options.messages_per_second : 1, options.seed);
   Clock::time_point now = start;
   while (now < counting.end()) {
     while (load.HasIdle() && (!open || arrivals.next() <= now)) {
-      load.StartOne(open ? arrivals.next() : Clock::now());
+      load.StartOne(open ? arrivals.next() : options.now());
       if (open) arrivals.Pop();
     }
     // With all callers busy, arrivals wait for one; their time counts.
@@ -166,12 +169,12 @@ absl::StatusOr<LoadResult> RunLoad(Driver& driver, Workload& workload, const Loa
     if (absl::Status status = load.Poll(until, now, counted); !status.ok()) return status;
   }
   LoadResult result = counting.Result(options.duration);
-  if (absl::Status status = Drain(load); !status.ok()) return status;
+  if (absl::Status status = Drain(load, now); !status.ok()) return status;
   return result;
 }
 
 absl::Status RunToEnd(Driver& driver, Workload& workload, int callers, int steps) {
-  Load load(driver, workload, callers, steps);
+  Load load(driver, workload, {.callers = callers, .steps = steps});
   Clock::time_point now = Clock::now();
   while (load.StartAll(), load.InFlight()) {
     const auto ignored = [](Clock::duration, std::size_t) {};

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,6 +22,8 @@ struct LoadOptions {
   // open loop. 0: each caller asks again as soon as it is answered, a closed loop.
   double messages_per_second = 0;
   std::uint64_t seed = 1;  // Of when they come.
+  // That the driver goes by. A test's driver may have its own.
+  std::function<Clock::time_point()> now = Clock::now;
 };
 
 struct LoadResult {
