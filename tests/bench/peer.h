@@ -42,7 +42,6 @@ struct PeerKind {
   int steps_max = 1;    // That one message takes: 1, or many for batches and pipelines.
   bool pooled = false;  // A connection takes one message at a time: one a caller is fair.
   bool stores = true;   // Else it needs, and knows, no preparation.
-  bool replays = true;  // Understands commits and replays of them.
   // FAILED_PRECONDITION: can't be measured here, such as for a missing program: its
   // rows say "skipped" and this message. Any other error fails the run.
   std::function<absl::StatusOr<std::unique_ptr<Peer>>(const PeerOptions&)> start;

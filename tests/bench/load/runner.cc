@@ -150,7 +150,7 @@ absl::StatusOr<LoadResult> RunLoad(Driver& driver, Workload& workload, const Loa
   const bool open = options.messages_per_second > 0;
   const Clock::time_point start = Clock::now();
   Counting counting(options, start);
-  Arrivals arrivals(start, open ? options.messages_per_second : 1, /*seed=*/1);
+  Arrivals arrivals(start, open ? options.messages_per_second : 1, options.seed);
   Clock::time_point now = start;
   while (now < counting.end()) {
     while (load.HasIdle() && (!open || arrivals.next() <= now)) {

@@ -20,6 +20,7 @@ struct LoadOptions {
   // Messages a second that come whether or not earlier ones have been answered: an
   // open loop. 0: each caller asks again as soon as it is answered, a closed loop.
   double messages_per_second = 0;
+  std::uint64_t seed = 1;  // Of when they come.
 };
 
 struct LoadResult {

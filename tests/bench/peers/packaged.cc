@@ -21,6 +21,7 @@ std::vector<PeerKind> PackagedPeers() {
                "many steps (fsync on, synchronous_commit on); callers share the connections as a "
                "pool",
        .steps_max = kStepsMax,
+       .pooled = true,
        .start = [](const PeerOptions& o) { return StartPostgres(o); }},
   };
 }

@@ -29,12 +29,14 @@ Sample ToSample(const LoadResult& result) {
           .load_cpu = result.load_cpu};
 }
 
-LoadOptions LoadOf(const Cell& cell, Clock::duration warm_up, Clock::duration duration) {
+LoadOptions LoadOf(const Cell& cell, Clock::duration warm_up, Clock::duration duration,
+                   std::uint64_t seed) {
   return {.callers = cell.callers,
           .steps = cell.steps,
           .warm_up = warm_up,
           .duration = duration,
-          .messages_per_second = cell.rate};
+          .messages_per_second = cell.rate,
+          .seed = seed};
 }
 
 absl::StatusOr<std::unique_ptr<Driver>> MakeDriver(Target target, int callers, int connections) {
@@ -161,7 +163,8 @@ absl::StatusOr<Sample> Lab::Measure(Target target, const Cell& cell, Clock::dura
   auto driver = MakeDriver(target, cell.callers, cell.connections);
   if (!driver.ok()) return driver.status();
   const double cpu = ProcessCpuSeconds(target.peer->pid());
-  auto result = RunLoad(**driver, *workload->measured, LoadOf(cell, settings_.warm_up, duration));
+  auto result =
+      RunLoad(**driver, *workload->measured, LoadOf(cell, settings_.warm_up, duration, NextSeed()));
   if (!result.ok()) return result.status();
   Sample sample = ToSample(*result);
   // With the warm-up's, and what goes on in the background.

@@ -12,6 +12,7 @@ Settings QuickSettings() {
           .few_records = 1'000,
           .many_records = 50'000,
           .swept_records = 5'000,
+          .long_sweep = false,
           .control_rounds = 1,
           .control_duration = milliseconds(500),
           .writer_rate = 300,

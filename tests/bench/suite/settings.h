@@ -14,13 +14,14 @@ struct Settings {
   // Each round runs every cell of a table once, so that what disturbs the machine
   // disturbs all alike.
   int rounds = 5;
-  Clock::duration warm_up = std::chrono::milliseconds(250);
-  Clock::duration duration = std::chrono::milliseconds(750);
+  Clock::duration warm_up = std::chrono::milliseconds(400);
+  Clock::duration duration = std::chrono::milliseconds(600);
   std::vector<int> callers = {1, 16, 64, 256};
   std::int64_t replayed_records = 5'000;
   std::int64_t few_records = 10'000;
   std::int64_t many_records = 10'000'000;
-  std::int64_t swept_records = 60'000;  // Anew in each round.
+  std::int64_t swept_records = 120'000;  // Anew in each round.
+  bool long_sweep = true;                // A sweep outlasts the measurement, or it fails.
   // Of controls, in which something goes on beside the load.
   int control_rounds = 3;
   Clock::duration control_duration = std::chrono::seconds(2);
