@@ -6,14 +6,14 @@
 #include <map>
 #include <utility>
 
+#include "tests/bench/load/work_folder.h"
 #include "tests/bench/peers/packaged.h"
-#include "tests/integration/temp_dir.h"
 
 namespace onced::bench {
 namespace {
 
 struct Running {
-  std::unique_ptr<integration::TempDir> folder;  // First: outlives the server.
+  std::unique_ptr<WorkFolder> folder;  // First: outlives the server.
   absl::StatusOr<std::unique_ptr<Peer>> peer;
 };
 
@@ -25,8 +25,8 @@ class AllRunning : public testing::Environment {
   absl::StatusOr<Peer*> Get(const System& system) {
     auto found = running_.find(system.name);
     if (found == running_.end()) {
-      auto folder = std::make_unique<integration::TempDir>();
-      auto peer = system.start({.folder = folder->path()});
+      auto folder = std::make_unique<WorkFolder>(testing::TempDir());
+      auto peer = system.start({.folder = folder->MakeFolder()});
       found = running_.emplace(system.name, Running{std::move(folder), std::move(peer)}).first;
     }
     if (!found->second.peer.ok()) return found->second.peer.status();

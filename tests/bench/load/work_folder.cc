@@ -4,19 +4,14 @@
 
 #include <filesystem>
 #include <stdexcept>
-#include <system_error>
 
 namespace onced::bench {
 
 WorkFolder::WorkFolder(const std::string& parent) : path_(parent + "/onced-bench.XXXXXX") {
   if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("can't make " + path_);
+  guard_.emplace(path_);
   // Other users' servers go through it to their own folders.
   std::filesystem::permissions(path_, std::filesystem::perms(0755));
-}
-
-WorkFolder::~WorkFolder() {
-  std::error_code ignored;  // Ignored: what can't be removed is left to the system.
-  std::filesystem::remove_all(path_, ignored);
 }
 
 std::string WorkFolder::MakeFolder() {

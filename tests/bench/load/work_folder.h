@@ -1,18 +1,18 @@
 // A folder of a run's own.
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "tests/bench/load/folder_guard.h"
 
 namespace onced::bench {
 
-// Lifetime: the folder and all in it go with the object.
+// Lifetime: the folder and all in it go with the object, or with a process that is killed.
 class WorkFolder {
  public:
   // Made in `parent`, which lies on the disk to be measured.
   explicit WorkFolder(const std::string& parent);
-  ~WorkFolder();
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
 
   const std::string& path() const { return path_; }
   // Makes a new one inside.
@@ -20,6 +20,7 @@ class WorkFolder {
 
  private:
   std::string path_;
+  std::optional<FolderGuard> guard_;  // From when the folder is there.
   int made_ = 0;
 };
 
