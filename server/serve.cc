@@ -211,6 +211,7 @@ int Serve(const Config& config, const Machine& machine) {
   AddGauges(telemetry, shards, **disk, clock, sweep);
   if (const auto found = FindNewestBackup(config.backup_dir)) telemetry.BackupFound(*found);
   IdempotencyService service(shards, policies, telemetry);
+  telemetry.AddGauge(kSessionsGauge, {}, [&] { return static_cast<double>(service.sessions()); });
   std::atomic<bool> stop_backup{false};
   AdminService admin(AdminOptions(config, **disk, stop_backup), clock, telemetry);
   const auto live = [&] {
@@ -253,7 +254,8 @@ int Serve(const Config& config, const Machine& machine) {
 
   // 1. Say so, and grant nothing any more; parked calls are answered.
   // 2. For a while, whoever holds a key can still settle it.
-  // 3. The calls in flight end, and are durable when answered; no new ones are taken.
+  // 3. Sessions read no more. The calls in flight end, and are durable when answered;
+  //    no new ones are taken.
   // 4. Executors finish their queues, the store closes: the destructors.
   const int received = WaitForStopSignal(stop_signals);
   log.Info("draining", {{"signal", received}, {"store_failed", store_failed.load()}});
@@ -264,6 +266,7 @@ int Serve(const Config& config, const Machine& machine) {
   admin.RequestStop();
   shards.StartDraining();
   if (!store_failed) WaitForSecondSignal(stop_signals, config.drain_window);
+  service.EndSessions();
   service.AwaitIdle(config.shutdown_grace);
   (*server)->Shutdown();
   if (!store_failed) {

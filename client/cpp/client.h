@@ -66,6 +66,9 @@ class Client {
   absl::StatusOr<v1::BatchResponse> Batch(const v1::BatchRequest& request,
                                           const CallOptions& options = {});
 
+  // What Session::Open() takes.
+  Stub& stub() { return *stub_; }
+
  private:
   std::unique_ptr<Stub> stub_;
 };

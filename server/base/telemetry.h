@@ -11,9 +11,18 @@
 
 namespace onced {
 
-enum class Method : std::uint8_t { kReserve, kCommit, kRelease, kExtend, kInspect, kBatch };
+enum class Method : std::uint8_t {
+  kReserve,
+  kCommit,
+  kRelease,
+  kExtend,
+  kInspect,
+  kBatch,
+  kSession,  // One message of a session.
+};
 inline constexpr Method kMethods[] = {Method::kReserve, Method::kCommit,  Method::kRelease,
-                                      Method::kExtend,  Method::kInspect, Method::kBatch};
+                                      Method::kExtend,  Method::kInspect, Method::kBatch,
+                                      Method::kSession};
 
 // How a call ended. The verdicts are Reserve's alone; kOk is the good end of
 // all other methods.
@@ -35,7 +44,8 @@ class Telemetry {
  public:
   virtual ~Telemetry() = default;
 
-  // One RPC, or one operation of a batch (kBatch itself is counted once more).
+  // One RPC, or one operation of a batch or of a session's message (kBatch and
+  // kSession themselves are counted once more).
   // `latency` is from when the server had the whole request until it answered,
   // without the time for which it was parked, which is `waited`.
   virtual void CallEnded(Method method, CallStatus status, absl::Duration latency,

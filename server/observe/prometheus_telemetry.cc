@@ -55,6 +55,8 @@ const char* NameOf(Method method) {
       return "inspect";
     case Method::kBatch:
       return "batch";
+    case Method::kSession:
+      return "session";
   }
   __builtin_unreachable();
 }
@@ -175,11 +177,12 @@ PrometheusTelemetry::PrometheusTelemetry(const Options& options, Log& log)
 PrometheusTelemetry::~PrometheusTelemetry() = default;
 
 void PrometheusTelemetry::MakeRequestMetrics() {
-  auto& requests =
-      prometheus::BuildCounter()
-          .Name("idempotency_requests_total")
-          .Help("Calls that ended, and operations of batches, by method and how they ended.")
-          .Register(*registry_);
+  auto& requests = prometheus::BuildCounter()
+                       .Name("idempotency_requests_total")
+                       .Help(
+                           "Calls and messages of sessions that ended, and operations in them, by "
+                           "method and how they ended.")
+                       .Register(*registry_);
   auto& durations = prometheus::BuildHistogram()
                         .Name("idempotency_request_duration_seconds")
                         .Help(

@@ -37,6 +37,7 @@ inline constexpr GaugeFamily kQueueDepthGauge{"idempotency_queue_depth",
                                               "Requests that wait in an executor's queues."};
 inline constexpr GaugeFamily kWaitersGauge{"idempotency_waiters",
                                            "Reserve calls that are parked until a holder is done."};
+inline constexpr GaugeFamily kSessionsGauge{"idempotency_sessions", "Sessions that are open."};
 inline constexpr GaugeFamily kStoredKeysGauge{
     "idempotency_stored_keys",
     "Keys in the store, estimated; expired ones count until their space is reclaimed."};
@@ -54,7 +55,7 @@ inline constexpr GaugeFamily kLastSweepGauge{
     "idempotency_last_sweep_time_seconds",
     "When the last sweep ended, in seconds since 1970; 0: none has."};
 inline constexpr GaugeFamily kGaugeFamilies[] = {
-    kQueueDepthGauge, kWaitersGauge, kStoredKeysGauge,  kClockStepGauge,
+    kQueueDepthGauge, kWaitersGauge, kSessionsGauge,    kStoredKeysGauge, kClockStepGauge,
     kDiskFreeGauge,   kDiskLowGauge, kReclaimableGauge, kLastSweepGauge};
 
 // Threads:  all functions from any thread. The Telemetry functions take no lock

@@ -92,10 +92,12 @@ v1::BatchItem SmallItemOf(const BatchOutcome& outcome) {
 
 }  // namespace
 
-v1::BatchResponse BatchResponseOf(const std::vector<BatchOutcome>& outcomes) {
+v1::BatchResponse BatchResponseOf(const std::vector<BatchOutcome>& outcomes,
+                                  std::size_t large_bytes_max) {
   static_assert(limits::kBatchOperationsMax * kSmallItemBytes < limits::kMessageBytesMax);
   // Every item has its small part; the large ones share the rest, first come first served.
-  std::size_t room = limits::kMessageBytesMax - 1 - outcomes.size() * kSmallItemBytes;
+  std::size_t room =
+      std::min(large_bytes_max, limits::kMessageBytesMax - 1 - outcomes.size() * kSmallItemBytes);
   v1::BatchResponse response;
   for (const BatchOutcome& outcome : outcomes) {
     const std::size_t large = LargePartBytes(outcome);

@@ -1,11 +1,13 @@
 // The reply to a batch.
 #pragma once
 
+#include <cstddef>
 #include <variant>
 #include <vector>
 
 #include "google/rpc/status.pb.h"
 #include "idempotency/v1/idempotency.pb.h"
+#include "server/ledger/policy.h"
 #include "server/shard/request.h"
 
 namespace onced {
@@ -17,9 +19,12 @@ struct BatchOutcome {
   std::variant<google::rpc::Status, Answer> answer;
 };
 
-// One item for each outcome, in their order, less than 4 MiB in all. Results
-// and records that don't fit become REPLY_TOO_LARGE; a grant is delivered in
-// any case, if need be without its predecessor's checkpoint.
-idempotency::v1::BatchResponse BatchResponseOf(const std::vector<BatchOutcome>& outcomes);
+// One item for each outcome, in their order, less than 4 MiB in all, of which
+// results, records and checkpoints have at most `large_bytes_max`. Those that don't
+// fit become REPLY_TOO_LARGE; a grant is delivered in any case, if need be without
+// its predecessor's checkpoint.
+idempotency::v1::BatchResponse BatchResponseOf(
+    const std::vector<BatchOutcome>& outcomes,
+    std::size_t large_bytes_max = limits::kMessageBytesMax);
 
 }  // namespace onced

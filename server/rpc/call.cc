@@ -7,16 +7,12 @@
 namespace onced {
 
 void CallMeter::Ended(CallStatus status, absl::Duration waited) const {
-  telemetry_.CallEnded(method_, status, shards_.Now() - started_ - waited, waited);
+  telemetry_.CallEnded(method_, status, Elapsed() - waited, waited);
 }
 
 void CallMeter::Failed(const google::rpc::Status& error, absl::Duration waited) const {
   telemetry_.CallRefused(method_, ReasonOf(error));
   Ended(CallStatus::kError, waited);
-}
-
-void CallMeter::EndedAs(Method operation, CallStatus status) const {
-  telemetry_.CallEnded(operation, status, shards_.Now() - started_, absl::ZeroDuration());
 }
 
 absl::Time DeadlineOf(const grpc::CallbackServerContext& context, absl::Time now) {

@@ -18,7 +18,7 @@
 
 namespace onced {
 
-// Counts one call, or one operation of a batch, at its end.
+// Counts one call or one message of a session, and the operations in it, at its end.
 class CallMeter {
  public:
   CallMeter(Method method, const ShardSet& shards, Telemetry& telemetry)
@@ -26,8 +26,12 @@ class CallMeter {
 
   void Ended(CallStatus status, absl::Duration waited) const;
   void Failed(const google::rpc::Status& error, absl::Duration waited) const;
-  // One operation of the batch that this meter is of.
-  void EndedAs(Method operation, CallStatus status) const;
+  absl::Duration Elapsed() const { return shards_.Now() - started_; }
+  // Of several operations, one that took part of the time, and that waited.
+  void EndedAs(Method operation, CallStatus status, absl::Duration latency,
+               absl::Duration waited) const {
+    telemetry_.CallEnded(operation, status, latency, waited);
+  }
 
  private:
   const Method method_;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -39,6 +40,20 @@ class ConnectionWaits {
   // Shared.
   Mutex mutex_;
   absl::flat_hash_map<std::string, std::size_t> by_peer_ ABSL_GUARDED_BY(mutex_);
+};
+
+// The share of one connection.
+// Threads:  any.
+// Lifetime: `all` outlives it.
+class ConnectionShare {
+ public:
+  ConnectionShare(ConnectionWaits& all, std::string peer) : all_(all), peer_(std::move(peer)) {}
+  bool TryAdd() { return all_.TryAdd(peer_); }
+  void Remove() { all_.Remove(peer_); }
+
+ private:
+  ConnectionWaits& all_;
+  const std::string peer_;
 };
 
 }  // namespace onced

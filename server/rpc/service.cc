@@ -13,11 +13,6 @@ namespace {
 
 namespace v1 = idempotency::v1;
 
-bool MayWait(const Request& request) {
-  const auto* reserve = std::get_if<ReserveOp>(&request.operation);
-  return reserve != nullptr && reserve->wait_timeout > absl::ZeroDuration();
-}
-
 google::rpc::Status ErrorOf(Violation violation) {
   return onced::ErrorOf(std::vector<Violation>{std::move(violation)});
 }
@@ -114,6 +109,20 @@ grpc::ServerUnaryReactor* IdempotencyService::Batch(grpc::CallbackServerContext*
   } else {
     call->Start(batch, validator_, DeadlineOf(*context, shards_.Now()));
   }
+  return call;
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IdempotencyService::Session(
+    grpc::CallbackServerContext* context) {
+  const SessionCall::Service service{.shards = shards_,
+                                     .validator = validator_,
+                                     .telemetry = telemetry_,
+                                     .in_flight = in_flight_,
+                                     .waits = waits_,
+                                     .sessions = sessions_};
+  auto* call = new SessionCall(service, context->peer(),
+                               DeadlineOf(*context, shards_.Now()));  // Deletes itself.
+  call->Start();
   return call;
 }
 

@@ -9,6 +9,8 @@
 #include "server/ledger/policy.h"
 #include "server/rpc/calls_in_flight.h"
 #include "server/rpc/connection_waits.h"
+#include "server/rpc/session_call.h"
+#include "server/rpc/sessions.h"
 #include "server/rpc/validate.h"
 #include "server/shard/shard_set.h"
 
@@ -25,7 +27,8 @@ using RawService = idempotency::v1::IdempotencyService::WithRawCallbackMethod_Re
             idempotency::v1::IdempotencyService::WithRawCallbackMethod_Extend<
                 idempotency::v1::IdempotencyService::WithRawCallbackMethod_Inspect<
                     idempotency::v1::IdempotencyService::WithRawCallbackMethod_Batch<
-                        idempotency::v1::IdempotencyService::Service>>>>>>;
+                        idempotency::v1::IdempotencyService::WithRawCallbackMethod_Session<
+                            idempotency::v1::IdempotencyService::Service>>>>>>>;
 
 // Threads:  gRPC's until a request is submitted; the answer comes on the
 //           shard's thread or the store's. No method blocks.
@@ -55,7 +58,13 @@ class IdempotencyService final : public RawService {
   grpc::ServerUnaryReactor* Batch(grpc::CallbackServerContext* context,
                                   const grpc::ByteBuffer* request,
                                   grpc::ByteBuffer* response) override;
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
+      grpc::CallbackServerContext* context) override;
 
+  std::size_t sessions() const { return sessions_.count(); }
+  // Open sessions read no more, and end once all that they read is answered; no new
+  // ones are opened. Returns at once.
+  void EndSessions() { sessions_.EndAll(); }
   // Returns once no call is in flight, or after `patience`.
   void AwaitIdle(absl::Duration patience) { in_flight_.AwaitNone(patience); }
 
@@ -75,6 +84,7 @@ class IdempotencyService final : public RawService {
   // Shared; they lock themselves.
   ConnectionWaits waits_{kStreamsMax / 2};
   CallsInFlight in_flight_;
+  Sessions<SessionCall> sessions_;
 };
 
 }  // namespace onced

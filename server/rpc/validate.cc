@@ -238,22 +238,32 @@ Checked Validator::Check(const v1::InspectRequest& request, absl::string_view pa
                    [](const Policy&, Findings&) -> Operation { return InspectOp{}; });
 }
 
-Checked Validator::Check(const v1::Operation& operation, int index) const {
+namespace {
+
+// Of a Reserve that must not wait, whatever its namespace's default.
+Checked CheckWithoutWait(const Validator& validator, const v1::ReserveRequest& reserve,
+                         const std::string& path) {
+  const auto& wait = reserve.wait_timeout();
+  if (wait.seconds() > 0 || wait.nanos() > 0) {
+    return ErrorOf(std::vector<Violation>{
+        {absl::StrCat(path, "wait_timeout"), "must be zero: a batch does not wait"}});
+  }
+  Checked checked = validator.Check(reserve, path);
+  if (auto* request = std::get_if<Request>(&checked)) {
+    std::get<ReserveOp>(request->operation).wait_timeout = absl::ZeroDuration();
+  }
+  return checked;
+}
+
+}  // namespace
+
+Checked Validator::Check(const v1::Operation& operation, int index, Waiting waiting) const {
   const std::string path = absl::StrCat("operations[", index, "].");
   switch (operation.operation_case()) {
-    case v1::Operation::kReserve: {
-      const v1::ReserveRequest& reserve = operation.reserve();
-      const auto& wait = reserve.wait_timeout();
-      if (wait.seconds() > 0 || wait.nanos() > 0) {
-        return ErrorOf(std::vector<Violation>{
-            {absl::StrCat(path, "reserve.wait_timeout"), "must be zero: a batch does not wait"}});
-      }
-      Checked checked = Check(reserve, absl::StrCat(path, "reserve."));
-      if (auto* request = std::get_if<Request>(&checked)) {
-        std::get<ReserveOp>(request->operation).wait_timeout = absl::ZeroDuration();
-      }
-      return checked;
-    }
+    case v1::Operation::kReserve:
+      if (waiting == Waiting::kAllowed)
+        return Check(operation.reserve(), absl::StrCat(path, "reserve."));
+      return CheckWithoutWait(*this, operation.reserve(), absl::StrCat(path, "reserve."));
     case v1::Operation::kCommit:
       return Check(operation.commit(), absl::StrCat(path, "commit."));
     case v1::Operation::kRelease:

@@ -28,8 +28,10 @@ class Validator {
   Checked Check(const idempotency::v1::ReleaseRequest& request, absl::string_view path = "") const;
   Checked Check(const idempotency::v1::ExtendRequest& request, absl::string_view path = "") const;
   Checked Check(const idempotency::v1::InspectRequest& request, absl::string_view path = "") const;
-  // One operation of a batch, in which no Reserve waits.
-  Checked Check(const idempotency::v1::Operation& operation, int index) const;
+  // Whether a Reserve among several operations may wait.
+  enum class Waiting { kRefused, kAllowed };
+  // One of several operations.
+  Checked Check(const idempotency::v1::Operation& operation, int index, Waiting waiting) const;
 
  private:
   const PolicyTable& policies_;

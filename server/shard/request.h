@@ -53,6 +53,11 @@ struct Request {
 inline bool IsReserve(const Request& request) {
   return std::holds_alternative<ReserveOp>(request.operation);
 }
+// May be parked.
+inline bool MayWait(const Request& request) {
+  const auto* reserve = std::get_if<ReserveOp>(&request.operation);
+  return reserve != nullptr && reserve->wait_timeout > absl::ZeroDuration();
+}
 // Has queue room of its own, and is never refused while the store works.
 inline bool Settles(const Request& request) {
   return !IsReserve(request) && !std::holds_alternative<InspectOp>(request.operation);

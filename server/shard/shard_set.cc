@@ -36,15 +36,18 @@ ShardSet::Ticket ShardSet::Submit(Request request) {
   return ticket;
 }
 
-void ShardSet::Submit(std::vector<Request> requests) {
+std::vector<ShardSet::Ticket> ShardSet::Submit(std::vector<Request> requests) {
+  std::vector<Ticket> tickets;
   std::vector<std::vector<Request>> by_executor(executors_.size());
   for (Request& request : requests) {
     const std::size_t executor = Route(request);
+    if (MayWait(request)) tickets.push_back({executor, request.id});
     by_executor[executor].push_back(std::move(request));
   }
   for (std::size_t i = 0; i < by_executor.size(); ++i) {
     if (!by_executor[i].empty()) executors_[i]->thread.Submit(std::move(by_executor[i]));
   }
+  return tickets;
 }
 
 void ShardSet::Cancel(Ticket ticket) { executors_[ticket.executor]->thread.Cancel(ticket.id); }

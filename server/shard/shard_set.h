@@ -20,8 +20,8 @@ namespace onced {
 
 // Threads:  any.
 // Lifetime: all that the constructor takes outlives it.
-// Promise:  requests that one thread submits for one key are executed in that
-//           order. Every one is answered exactly once.
+// Promise:  requests for one key that are submitted one after the other are executed
+//           in that order. Every one is answered exactly once.
 class ShardSet {
  public:
   struct Options {
@@ -40,7 +40,8 @@ class ShardSet {
 
   // May call `request.answer` before it returns.
   Ticket Submit(Request request);
-  void Submit(std::vector<Request> requests);
+  // The tickets of those that may wait, in their order.
+  std::vector<Ticket> Submit(std::vector<Request> requests);
   // The caller has gone: a parked request is given nothing any more.
   void Cancel(Ticket ticket);
   // No grants from now on; all parked calls are answered soon. What settles a

@@ -37,17 +37,19 @@ TEST_F(MetricsTest, EverySeriesIsThereFromTheStart) {
   for (const char* status : {"fresh", "replayed", "conflict", "mismatch", "unresolved", "error"}) {
     EXPECT_TRUE(is_zero(Requests("reserve", status))) << status;
   }
-  for (const char* method : {"commit", "release", "extend", "inspect", "batch"}) {
+  for (const char* method : {"commit", "release", "extend", "inspect", "batch", "session"}) {
     EXPECT_TRUE(is_zero(Requests(method, "ok"))) << method;
     EXPECT_TRUE(is_zero(Requests(method, "error"))) << method;
   }
-  for (const char* method : {"reserve", "commit", "release", "extend", "inspect", "batch"}) {
+  for (const char* method :
+       {"reserve", "commit", "release", "extend", "inspect", "batch", "session"}) {
     const std::string labels = "{method=\"" + std::string(method) + "\"}";
     EXPECT_TRUE(is_zero("idempotency_request_duration_seconds_count" + labels)) << method;
     EXPECT_TRUE(is_zero(Errors(method, "SUPERSEDED"))) << method;
     EXPECT_TRUE(is_zero(Errors(method, "INVALID_FIELD"))) << method;
   }
   EXPECT_TRUE(is_zero("idempotency_waiters"));
+  EXPECT_TRUE(is_zero("idempotency_sessions"));
   EXPECT_TRUE(is_zero("idempotency_queue_depth{executor=\"0\"}"));
   EXPECT_TRUE(metrics.contains("idempotency_store_sync_duration_seconds_count"));
   EXPECT_TRUE(metrics.contains("idempotency_stored_keys"));

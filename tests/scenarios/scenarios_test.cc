@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "tests/integration/raw_call.h"
 #include "tests/integration/server_process.h"
 #include "tests/scenarios/scenario.h"
+#include "tests/scenarios/session_caller.h"
 
 namespace onced::scenarios {
 namespace {
@@ -108,9 +111,23 @@ void CheckError(const std::string& code, const std::string& expected, const Erro
   if (!fields.empty() && fields != violated) throw Failure("names other fields: " + got);
 }
 
+Error WithoutPath(Error error, const std::string& path) {
+  std::map<std::string, std::string> violations;
+  for (const auto& [field, text] : error.violations) {
+    violations.emplace(absl::StripPrefix(field, path), text);
+  }
+  error.violations = std::move(violations);
+  return error;
+}
+
+// How the calls that are operations too are made; the others are calls in any case.
+enum class Transport { kCalls, kSession };
+
 // Threads: one.
 class Player {
  public:
+  explicit Player(Transport transport) : transport_(transport) {}
+
   void Play(const std::vector<Directive>& directives) {
     for (std::size_t i = 0; i < directives.size(); ++i) {
       try {
@@ -150,6 +167,7 @@ class Player {
   void Start(End end) {
     end(Server());
     server_->Start();
+    session_ = nullptr;
     channel_ = nullptr;
   }
 
@@ -181,19 +199,35 @@ class Player {
     const auto request = NewMessage(method->input_type());
     ParseInto(OrFail(Substitute(request_text, saved_)), *request);
     if (channel_ == nullptr) channel_ = Server().Connect();
-    const integration::RawReply reply =
-        integration::RawCall(channel_, absl::StrCat("/", method->service()->full_name(), "/", name),
-                             request->SerializeAsString());
     answer_ = NewMessage(method->output_type());
-    if (!answer_->ParseFromString(reply.bytes)) throw Failure("the answer can't be parsed");
-    Check(reply.status, OrFail(Substitute(expected, saved_)));
+    const bool in_session = transport_ == Transport::kSession && SessionCaller::Has(name);
+    const grpc::Status status = in_session ? Session().Call(name, *request, *answer_)
+                                           : CallByItself(*method, *request, *answer_);
+    Check(status, in_session ? SessionCaller::PathOf(name) : "",
+          OrFail(Substitute(expected, saved_)));
   }
 
-  void Check(const grpc::Status& status, const std::string& expected) const {
+  SessionCaller& Session() {
+    if (session_ == nullptr) session_ = std::make_unique<SessionCaller>(channel_);
+    return *session_;
+  }
+  grpc::Status CallByItself(const MethodDescriptor& method, const Message& request,
+                            Message& answer) {
+    const integration::RawReply reply = integration::RawCall(
+        channel_, absl::StrCat("/", method.service()->full_name(), "/", method.name()),
+        request.SerializeAsString());
+    if (!answer.ParseFromString(reply.bytes)) throw Failure("the answer can't be parsed");
+    return reply.status;
+  }
+
+  // Errors name their fields with `path` before them.
+  void Check(const grpc::Status& status, const std::string& path,
+             const std::string& expected) const {
     const std::size_t end = expected.find_first_of(" \n");
     const std::string code = expected.substr(0, end);
     const std::string rest = end == std::string::npos ? "" : expected.substr(end + 1);
-    if (code != "OK") return CheckError(code, rest, integration::ErrorOf(status));
+    if (code != "OK")
+      return CheckError(code, rest, WithoutPath(integration::ErrorOf(status), path));
     if (!status.ok()) {
       throw Failure("failed: " + testing::PrintToString(integration::ErrorOf(status)));
     }
@@ -231,10 +265,12 @@ class Player {
     if (is <= bound) throw Failure(absl::StrCat(parts.first, " is ", is, ", not above ", bound));
   }
 
+  const Transport transport_;
   integration::ServerProcess::Options options_;
   std::unique_ptr<integration::ServerProcess> server_;  // Started by the first call.
   std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<Message> answer_;  // To the last call.
+  std::unique_ptr<SessionCaller> session_;  // Over that channel.
+  std::unique_ptr<Message> answer_;         // To the last call.
   Saved saved_;
 };
 
@@ -250,22 +286,32 @@ std::vector<std::string> Names() {
 }
 
 // "" if it goes as the text says, else where it doesn't.
-std::string PlayText(const std::string& text) {
+std::string PlayText(const std::string& text, Transport transport = Transport::kCalls) {
   try {
-    Player().Play(OrFail(ParseScenario(text)));
+    Player(transport).Play(OrFail(ParseScenario(text)));
     return "";
   } catch (const std::exception& failure) {
     return failure.what();
   }
 }
 
-class Scenario : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(, Scenario, testing::ValuesIn(Names()),
-                         [](const auto& param) { return param.param; });
+using Play = std::tuple<std::string, Transport>;
+
+std::string NameOf(const testing::TestParamInfo<Play>& play) {
+  const auto& [name, transport] = play.param;
+  return transport == Transport::kCalls ? name : name + "_in_a_session";
+}
+
+class Scenario : public testing::TestWithParam<Play> {};
+INSTANTIATE_TEST_SUITE_P(, Scenario,
+                         testing::Combine(testing::ValuesIn(Names()),
+                                          testing::Values(Transport::kCalls, Transport::kSession)),
+                         NameOf);
 
 TEST_P(Scenario, GoesAsWritten) {
-  const std::string file = absl::StrCat(Folder(), "/", GetParam(), ".scenario");
-  EXPECT_EQ(PlayText(integration::ReadFile(file)), "") << file;
+  const auto& [name, transport] = GetParam();
+  const std::string file = absl::StrCat(Folder(), "/", name, ".scenario");
+  EXPECT_EQ(PlayText(integration::ReadFile(file), transport), "") << file;
 }
 
 // ---- The player itself: it must notice ----
@@ -304,7 +350,10 @@ TEST(Player, NoticesWhatIsWrong) {
   };
   for (const Wrong& row : rows) {
     const std::string text = row.text[0] == '+' ? grant + (row.text + 1) : row.text;
-    EXPECT_TRUE(absl::StrContains(PlayText(text), row.says)) << row.name << ": " << PlayText(text);
+    for (const Transport transport : {Transport::kCalls, Transport::kSession}) {
+      const std::string said = PlayText(text, transport);
+      EXPECT_TRUE(absl::StrContains(said, row.says)) << row.name << ": " << said;
+    }
   }
 }
 

@@ -47,13 +47,13 @@ TEST_F(PrometheusTelemetryTest, HasEverySeriesFromTheStart) {
   for (const absl::string_view line : absl::StrSplit(scrape_, '\n')) {
     if (absl::StartsWith(line, "idempotency_requests_total")) requests.insert(std::string(line));
   }
-  EXPECT_EQ(requests.size(), 6u + 5 * 2);
+  EXPECT_EQ(requests.size(), 6u + 6 * 2);
   for (const char* status : {"fresh", "replayed", "conflict", "mismatch", "unresolved", "error"}) {
     EXPECT_EQ(Value(absl::StrCat("idempotency_requests_total{method=\"reserve\",status=\"", status,
                                  "\"}")),
               "0");
   }
-  for (const char* method : {"commit", "release", "extend", "inspect", "batch"}) {
+  for (const char* method : {"commit", "release", "extend", "inspect", "batch", "session"}) {
     for (const char* status : {"ok", "error"}) {
       EXPECT_EQ(Value(absl::StrCat("idempotency_requests_total{method=\"", method, "\",status=\"",
                                    status, "\"}")),
@@ -102,8 +102,8 @@ TEST_F(PrometheusTelemetryTest, CountsEachCallInItsOwnSeries) {
       for (int i = 0; i < times; ++i) {
         telemetry_.CallEnded(method, status, absl::Milliseconds(1), absl::ZeroDuration());
       }
-      constexpr const char* kNames[] = {"reserve", "commit",  "release",
-                                        "extend",  "inspect", "batch"};
+      constexpr const char* kNames[] = {"reserve", "commit", "release", "extend",
+                                        "inspect", "batch",  "session"};
       constexpr const char* kEnds[] = {"fresh",      "replayed", "conflict", "mismatch",
                                        "unresolved", "ok",       "error"};
       want[absl::StrCat("idempotency_requests_total{method=\"", kNames[static_cast<int>(method)],

@@ -439,32 +439,35 @@ TEST(ValidatorOfListedOnes, AForeignNamespaceIsRefusedBeforeAnythingElse) {
               ElementsAre(Pair("namespace", HasSubstr(""))));
 }
 
-// ---- In a batch ----
+// ---- In a batch or session ----
+
+constexpr auto kRefused = Validator::Waiting::kRefused;
+constexpr auto kAllowed = Validator::Waiting::kAllowed;
 
 TEST_F(ValidatorTest, AnOperationsErrorSaysWhichItIs) {
   v1::Operation reserve;
   *reserve.mutable_reserve() = Good<v1::ReserveRequest>();
   reserve.mutable_reserve()->clear_key();
-  EXPECT_THAT(ViolationsOf(validator_.Check(reserve, 7)),
+  EXPECT_THAT(ViolationsOf(validator_.Check(reserve, 7, kRefused)),
               ElementsAre(Pair("operations[7].reserve.key", HasSubstr("required"))));
   v1::Operation commit;
   *commit.mutable_commit() = GoodWithToken<v1::CommitRequest>();
   commit.mutable_commit()->mutable_result()->set_body_omitted(true);
-  EXPECT_THAT(ViolationsOf(validator_.Check(commit, 0)),
+  EXPECT_THAT(ViolationsOf(validator_.Check(commit, 0, kRefused)),
               ElementsAre(Pair("operations[0].commit.result.body_sha256", HasSubstr("32"))));
   v1::Operation release;
   *release.mutable_release() = Good<v1::ReleaseRequest>();
-  EXPECT_THAT(ViolationsOf(validator_.Check(release, 1)),
+  EXPECT_THAT(ViolationsOf(validator_.Check(release, 1, kRefused)),
               ElementsAre(Pair("operations[1].release.token", HasSubstr("required"))));
   v1::Operation extend;
   *extend.mutable_extend() = Good<v1::ExtendRequest>();
-  EXPECT_THAT(ViolationsOf(validator_.Check(extend, 2)),
+  EXPECT_THAT(ViolationsOf(validator_.Check(extend, 2, kRefused)),
               ElementsAre(Pair("operations[2].extend.token", HasSubstr("required"))));
   v1::Operation inspect;
   inspect.mutable_inspect()->set_namespace_("ns");
-  EXPECT_THAT(ViolationsOf(validator_.Check(inspect, 3)),
+  EXPECT_THAT(ViolationsOf(validator_.Check(inspect, 3, kRefused)),
               ElementsAre(Pair("operations[3].inspect.key", HasSubstr("required"))));
-  EXPECT_THAT(ViolationsOf(validator_.Check(v1::Operation{}, 4)),
+  EXPECT_THAT(ViolationsOf(validator_.Check(v1::Operation{}, 4, kRefused)),
               ElementsAre(Pair("operations[4]", HasSubstr("one of"))));
 }
 
@@ -473,17 +476,33 @@ TEST_F(ValidatorTest, NoReserveInABatchWaits) {
   v1::ReserveRequest& reserve = *operation.mutable_reserve();
   reserve = Good<v1::ReserveRequest>();
   reserve.set_namespace_("narrow");  // Where a Reserve waits by default.
-  const Checked unset = validator_.Check(operation, 0);
+  const Checked unset = validator_.Check(operation, 0, kRefused);
   EXPECT_EQ(OpOf<ReserveOp>(unset).wait_timeout, absl::ZeroDuration());
   Set(*reserve.mutable_wait_timeout(), 0, 0);
-  const Checked zero = validator_.Check(operation, 0);
+  const Checked zero = validator_.Check(operation, 0, kRefused);
   EXPECT_EQ(OpOf<ReserveOp>(zero).wait_timeout, absl::ZeroDuration());
   for (const auto& [seconds, nanos] : {std::pair{1, 0}, std::pair{0, 1}, std::pair{-1, 0}}) {
     Set(*reserve.mutable_wait_timeout(), seconds, nanos);
-    EXPECT_THAT(ViolationsOf(validator_.Check(operation, 0)),
+    EXPECT_THAT(ViolationsOf(validator_.Check(operation, 0, kRefused)),
                 ElementsAre(Pair("operations[0].reserve.wait_timeout", HasSubstr(""))))
         << seconds;
   }
+}
+
+TEST_F(ValidatorTest, AReserveInASessionWaitsAsByItself) {
+  v1::Operation operation;
+  v1::ReserveRequest& reserve = *operation.mutable_reserve();
+  reserve = Good<v1::ReserveRequest>();
+  reserve.set_namespace_("narrow");
+  for (const std::optional<int> seconds : {std::optional<int>(), std::optional(0)}) {
+    if (seconds.has_value()) Set(*reserve.mutable_wait_timeout(), *seconds, 0);
+    const Checked alone = validator_.Check(reserve);
+    const Checked among = validator_.Check(operation, 0, kAllowed);
+    EXPECT_EQ(OpOf<ReserveOp>(among).wait_timeout, OpOf<ReserveOp>(alone).wait_timeout);
+  }
+  Set(*reserve.mutable_wait_timeout(), -1, 0);
+  EXPECT_THAT(ViolationsOf(validator_.Check(operation, 6, kAllowed)),
+              ElementsAre(Pair("operations[6].reserve.wait_timeout", HasSubstr("must be from"))));
 }
 
 }  // namespace

@@ -126,6 +126,24 @@ TEST_F(ShardSetTest, AReleaseIsGivenToOneOfManyWaiters) {
   EXPECT_EQ(set_->waiters(), kThreads - 1);
 }
 
+TEST_F(ShardSetTest, GivesTicketsForThoseThatMayWait) {
+  const Token token = Hold(0, "key");
+  std::vector<Request> requests;
+  requests.push_back(Make(1, "other", Reserve(1)));
+  requests.push_back(Make(2, "key", Reserve(2, absl::Seconds(60))));
+  requests.push_back(Make(3, "key", InspectOp{}));
+  requests.push_back(Make(4, "key", Reserve(4, absl::Seconds(60))));
+  const std::vector<ShardSet::Ticket> tickets = set_->Submit(std::move(requests));
+  ASSERT_EQ(tickets.size(), 2u);
+  answers_.Of(3);
+  set_->Cancel(tickets[0]);
+  const Reply cancelled = answers_.Of(2);
+  ASSERT_TRUE(std::holds_alternative<Refused>(cancelled));
+  EXPECT_EQ(std::get<Refused>(cancelled).reason, Refusal::kCancelled);
+  Submit(5, "key", ReleaseOp{token});
+  EXPECT_TRUE(std::holds_alternative<Fresh>(answers_.Of(4)));
+}
+
 TEST_F(ShardSetTest, KeepsTheOrderOfAThreadsOperationsOnAKey) {
   constexpr std::size_t kEach = 300;
   OnThreads([&](std::size_t t) {

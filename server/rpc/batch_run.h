@@ -1,0 +1,95 @@
+// Several operations in execution.
+#pragma once
+
+#include <google/protobuf/repeated_ptr_field.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/time/time.h"
+#include "google/rpc/status.pb.h"
+#include "idempotency/v1/idempotency.pb.h"
+#include "server/base/telemetry.h"
+#include "server/rpc/batch.h"
+#include "server/rpc/call.h"
+#include "server/rpc/connection_waits.h"
+#include "server/rpc/validate.h"
+#include "server/shard/shard_set.h"
+
+namespace onced {
+
+// Those of a Batch, or of one message of a Session.
+//
+// Operation: Check(), Submit(), and once they are done Count() and Response(); or
+//            Refused() alone.
+// Threads:   Check() and Submit() on one; answers on several shards' threads at
+//            once, each to its own outcome.
+// Lifetime:  `done` may destroy it.
+// Promise:   `done` is called exactly once, by whoever gives the last answer.
+class BatchRun {
+ public:
+  using Operations = google::protobuf::RepeatedPtrField<idempotency::v1::Operation>;
+
+  BatchRun(Method method, ShardSet& shards, Telemetry& telemetry)
+      : shards_(shards),
+        telemetry_(telemetry),
+        method_(method),
+        meter_(method, shards, telemetry) {}
+
+  // Whether there are too few or too many of them.
+  static std::optional<google::rpc::Status> CheckSize(const Operations& operations);
+
+  // How the Reserves among them wait.
+  struct Waiting {
+    // Whose waits they are; nullptr: one that would wait is refused.
+    ConnectionShare* share = nullptr;
+    // Else none is parked: a CONFLICT comes at once.
+    bool may_park = false;
+  };
+  void Check(const Operations& operations, const Validator& validator, absl::Time deadline,
+             const Waiting& waiting);
+  // Whether one of them may be parked.
+  bool may_wait() const { return may_wait_; }
+  // What was in order is executed. The tickets of those that may be parked.
+  std::vector<ShardSet::Ticket> Submit(absl::AnyInvocable<void()> done);
+
+  void Count() const;
+  // See BatchResponseOf().
+  idempotency::v1::BatchResponse Response(std::size_t large_bytes_max) const {
+    return BatchResponseOf(outcomes_, large_bytes_max);
+  }
+  // Instead of all that: they were refused together.
+  void Refused(const google::rpc::Status& error) const {
+    meter_.Failed(error, absl::ZeroDuration());
+  }
+
+ private:
+  // Makes a Reserve that can't be parked one that doesn't wait.
+  bool ClaimsWait(Request& request, const Waiting& waiting);
+  void Answered(std::uint32_t index, bool waited, Answer answer);
+  void OneLess();
+  void Count(const BatchOutcome& outcome, absl::Duration latency) const;
+
+  // Constant after construction.
+  ShardSet& shards_;
+  Telemetry& telemetry_;
+  const Method method_;
+  const CallMeter meter_;
+
+  // Constant after Check() and Submit().
+  ConnectionShare* share_ = nullptr;
+  bool may_wait_ = false;
+  std::vector<Request> requests_;
+  absl::AnyInvocable<void()> done_;
+
+  // Each its own answer's.
+  std::vector<BatchOutcome> outcomes_;
+  // Operations not yet answered, and one more for Submit() itself.
+  std::atomic<std::size_t> open_{1};
+};
+
+}  // namespace onced

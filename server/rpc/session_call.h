@@ -1,0 +1,126 @@
+// One Session RPC in flight.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "idempotency/v1/idempotency.pb.h"
+#include "server/base/mutex.h"
+#include "server/rpc/batch_run.h"
+#include "server/rpc/calls_in_flight.h"
+#include "server/rpc/connection_waits.h"
+#include "server/rpc/session_flow.h"
+#include "server/rpc/sessions.h"
+#include "server/rpc/validate.h"
+#include "server/shard/shard_set.h"
+
+namespace onced {
+
+// Operation: reads a message, submits what is in it, and only then reads the next:
+//            so operations on one key run in the order sent. Answers are written
+//            one at a time, as they come. What is to be done next SessionFlow says.
+// Threads:   any. gRPC is never called under the lock.
+// Lifetime:  its own: gRPC tells it when nobody needs it any more, which is after
+//            the last answer.
+// Promise:   what was submitted is executed, whether or not its caller still listens;
+//            but a Reserve that waits is given nothing once the caller has gone.
+class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  // What all sessions of a service have in common.
+  struct Service {
+    ShardSet& shards;
+    const Validator& validator;
+    Telemetry& telemetry;
+    CallsInFlight& in_flight;
+    ConnectionWaits& waits;
+    Sessions<SessionCall>& sessions;
+  };
+
+  SessionCall(const Service& service, std::string peer, absl::Time deadline)
+      : in_flight_(service.in_flight),
+        service_(service),
+        deadline_(deadline),
+        share_(service.waits, std::move(peer)) {}
+
+  void Start();
+
+  // ---- For Sessions ----
+  [[nodiscard]] bool Hold() ABSL_LOCKS_EXCLUDED(mutex_) {
+    const MutexLock lock(mutex_);
+    return flow_.Enter();
+  }
+  // Reads no more, answers what is in flight, and ends with DRAINING.
+  void End();
+
+ private:
+  // A message in execution.
+  struct Message {
+    Message(std::uint64_t request_id, const SessionLoad& request_load, const Service& service)
+        : id(request_id),
+          load(request_load),
+          run(Method::kSession, service.shards, service.telemetry) {}
+
+    const std::uint64_t id;  // The client's.
+    const SessionLoad load;
+    BatchRun run;
+    // Guarded by the session's lock.
+    bool waits = false;
+    std::vector<ShardSet::Ticket> tickets;
+  };
+  struct Unsent {
+    SessionLoad load;  // Of the message that it answers.
+    grpc::ByteBuffer bytes;
+    void Swap(Unsent& other) {  // A ByteBuffer is not moved, but copied.
+      std::swap(load, other.load);
+      bytes.Swap(&other.bytes);
+    }
+  };
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+  // Of bytes that were read.
+  void Take(const grpc::ByteBuffer& bytes);
+  void Execute(const idempotency::v1::SessionRequest& request, const SessionLoad& load);
+  // Remembers how to cancel it, or does so at once.
+  void Waits(const Message* message, std::vector<ShardSet::Ticket> tickets);
+  void Answered(Message& message);
+  void Send(const Message& message, idempotency::v1::SessionResponse response);
+  // Reads no more; ends so, if nothing else ended it before.
+  void Stop(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The client has gone. Whose waits are to be cancelled.
+  std::vector<ShardSet::Ticket> Abandon() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Cancel(const std::vector<ShardSet::Ticket>& tickets);
+  // Takes steps until there is none; the caller is inside, and then no more.
+  void Proceed() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Constant after construction.
+  const CallsInFlight::One in_flight_;  // First: the last to go.
+  const Service service_;
+  const absl::Time deadline_;
+  ConnectionShare share_;  // Locks itself.
+
+  // The read's, of which there is one at a time.
+  grpc::ByteBuffer request_;
+
+  // Shared.
+  Mutex mutex_;
+  SessionFlow flow_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<const Message*, std::unique_ptr<Message>> executing_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Unsent> unsent_ ABSL_GUARDED_BY(mutex_);  // The first is being written.
+  grpc::Status status_ ABSL_GUARDED_BY(mutex_);        // To end with.
+};
+
+}  // namespace onced
