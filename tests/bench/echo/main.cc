@@ -79,6 +79,41 @@ void Fill(const v1::CommitRequest&, v1::CommitResponse& response) {
   Set(*response.mutable_expire_time());
 }
 
+void Fill(const google::protobuf::RepeatedPtrField<v1::Operation>& operations,
+          google::protobuf::RepeatedPtrField<v1::BatchItem>& items) {
+  for (const v1::Operation& operation : operations) {
+    v1::BatchItem& item = *items.Add();
+    if (operation.has_commit()) {
+      Fill(operation.commit(), *item.mutable_commit());
+    } else {
+      Fill(operation.reserve(), *item.mutable_reserve());
+    }
+  }
+}
+
+// Lifetime: gRPC calls OnDone() last, and it deletes itself there.
+class EchoSession final : public grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse> {
+ public:
+  EchoSession() { StartRead(&request_); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::OK);
+    response_.Clear();
+    response_.set_id(request_.id());
+    Fill(request_.operations(), *response_.mutable_items());
+    StartWrite(&response_);
+  }
+  void OnWriteDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::OK);
+    StartRead(&request_);
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  v1::SessionRequest request_;
+  v1::SessionResponse response_;
+};
+
 class Echo final : public v1::IdempotencyService::CallbackService {
  public:
   grpc::ServerUnaryReactor* Reserve(grpc::CallbackServerContext* context,
@@ -96,15 +131,12 @@ class Echo final : public v1::IdempotencyService::CallbackService {
   grpc::ServerUnaryReactor* Batch(grpc::CallbackServerContext* context,
                                   const v1::BatchRequest* request,
                                   v1::BatchResponse* response) override {
-    for (const v1::Operation& operation : request->operations()) {
-      v1::BatchItem& item = *response->add_items();
-      if (operation.has_commit()) {
-        Fill(operation.commit(), *item.mutable_commit());
-      } else {
-        Fill(operation.reserve(), *item.mutable_reserve());
-      }
-    }
+    Fill(request->operations(), *response->mutable_items());
     return Finished(context);
+  }
+  grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>* Session(
+      grpc::CallbackServerContext*) override {
+    return new EchoSession;
   }
 
  private:

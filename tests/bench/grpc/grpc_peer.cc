@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tests/bench/grpc/call_driver.h"
+#include "tests/bench/grpc/session_driver.h"
 #include "tests/bench/load/cpu.h"
 #include "tests/bench/peer.h"
 #include "tests/integration/process.h"
@@ -117,6 +118,12 @@ std::vector<PeerKind> GrpcPeers() {
        .stores = false,
        .start = Echo(MakeBatchDriver),
        .connect = MakeBatchDriver},
+      {.name = "echo-session",
+       .what = "the same, by Session, a stream a connection",
+       .steps_max = kBatchMax,
+       .stores = false,
+       .start = Echo(MakeSessionDriver),
+       .connect = MakeSessionDriver},
       {.name = "onced-unary",
        .what = "onced, fsync durability, one operation a call",
        .start = Onced(MakeUnaryDriver),
@@ -126,6 +133,11 @@ std::vector<PeerKind> GrpcPeers() {
        .steps_max = kBatchMax,
        .start = Onced(MakeBatchDriver),
        .connect = MakeBatchDriver},
+      {.name = "onced-session",
+       .what = "the same, by Session, a stream a connection",
+       .steps_max = kBatchMax,
+       .start = Onced(MakeSessionDriver),
+       .connect = MakeSessionDriver},
   };
 }
 
