@@ -24,7 +24,7 @@ packages_of() {
       git python3 gnuplot-nox" ;;
     bench) echo "
       pkg-config redis-server libhiredis-dev postgresql libpq-dev
-      libbenchmark-dev gnuplot-nox" ;;
+      libbenchmark-dev gnuplot-nox valgrind" ;;
     *) echo "install-packages.sh: no such group: $1 (build, check or bench)" >&2; exit 2 ;;
   esac
 }

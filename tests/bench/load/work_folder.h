@@ -17,6 +17,9 @@ class WorkFolder {
   const std::string& path() const { return path_; }
   // Makes a new one inside.
   std::string MakeFolder();
+  // Has all that was written to its file system put on the disk: a sync of one file may
+  // have to wait for what others wrote before.
+  void Settle() const;
 
  private:
   std::string path_;

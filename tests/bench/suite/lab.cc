@@ -140,6 +140,7 @@ absl::Status Lab::MeasureOne(Servers& servers, const Cell& cell) {
 
 absl::StatusOr<Sample> Lab::MeasureBaseline(const Baseline& baseline, const Cell& cell) {
   const std::string folder = work_.MakeFolder();
+  work_.Settle();
   auto sample = baseline.measure(cell, folder, settings_.duration);
   std::filesystem::remove_all(folder);
   return sample;
@@ -162,6 +163,7 @@ absl::StatusOr<Sample> Lab::Measure(Target target, const Cell& cell, Clock::dura
   }
   auto driver = MakeDriver(target, cell.callers, cell.connections);
   if (!driver.ok()) return driver.status();
+  work_.Settle();
   const double cpu = ProcessCpuSeconds(target.peer->pid());
   auto result =
       RunLoad(**driver, *workload->measured, LoadOf(cell, settings_.warm_up, duration, NextSeed()));
