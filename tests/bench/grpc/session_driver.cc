@@ -134,7 +134,7 @@ class SessionDriver final : public Driver {
   }
 
   std::vector<Caller> callers_;
-  bool broken_ = false;  // Any of the streams.
+  bool broken_ = false;            // Any of the streams.
   std::deque<OneStream> streams_;  // They stay where they are.
   CompletionWaiter waiter_;        // Last: its end waits for what uses the above.
 };

@@ -84,6 +84,8 @@ absl::StatusOr<std::unique_ptr<Peer>> Lab::Start(const std::string& name, PeerOp
   }
   if (options.folder.empty()) options.folder = work_.MakeFolder();
   options.core = settings_.server_core;
+  // Also where it is none: not on the load's.
+  const StartingOn starting(options.core);
   auto peer = kind->start(options);
   if (peer.ok()) versions_[name] = (*peer)->Version();
   return peer;
