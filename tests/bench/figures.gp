@@ -10,7 +10,7 @@ servers = "echo onced-unary redis-aof-always redis-no-persistence postgres"
 
 set logscale x 2
 set xlabel "callers, over two connections"
-set key left top
+set key outside right top
 
 set output base."-throughput.svg"
 set title "Reserve, every key a new one, one operation a call"
