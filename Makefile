@@ -10,7 +10,7 @@ CHECKS   ?=
 RESULTS  ?= test-results.xml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check format clean
+.PHONY: help setup build run test check bench format clean
 
 help:
 	@echo 'make build    builds $(BUILD)/bin/onced and $(BUILD)/bin/oncectl'
@@ -18,6 +18,8 @@ help:
 	@echo "              more flags by ARGS: make run ARGS='--listen 127.0.0.1:6000'"
 	@echo 'make test     builds everything and runs the tests'
 	@echo "make check    the slower checks too, as CI does; some of them: make check CHECKS='tidy lint'"
+	@echo 'make bench    measures against Redis, PostgreSQL and a bare gRPC server, for a quarter'
+	@echo '              of an hour, and rewrites the results in docs/benchmarks.md'
 	@echo 'make format   formats the C++ sources in place'
 	@echo 'make clean    removes what was built, but for DATA_DIR'
 
@@ -47,6 +49,15 @@ test: build
 
 check:
 	@bash .ci/run $(CHECKS)
+
+# Configured anew: the clients of what it compares may just have been installed.
+bench: setup
+	@deploy/dev/install-packages.sh bench
+	@cmake --preset default >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target onced_bench
+	$(BUILD)/bin/onced_bench suite --command 'make bench' --document docs/benchmarks.md \
+	  --csv docs/figures/bench.csv $(ARGS)
+	gnuplot -e "csv='docs/figures/bench.csv'; base='docs/figures/bench'" tests/bench/figures.gp
 
 format:
 	@deploy/dev/install-packages.sh check

@@ -5,7 +5,8 @@
 #
 #   deploy/dev/install-packages.sh build    to build, run and test
 #   deploy/dev/install-packages.sh check    what .ci/run wants on top
-#   deploy/dev/install-packages.sh list build|check    prints them only
+#   deploy/dev/install-packages.sh bench    what the benchmark wants on top
+#   deploy/dev/install-packages.sh list build|check|bench    prints them only
 #
 # This is the one list; docs/dependencies.md says why each is there.
 set -eu
@@ -21,7 +22,10 @@ packages_of() {
     check) echo "
       clang-14 libclang-rt-14-dev clang-tidy-14 clang-format-14
       git python3 gnuplot-nox" ;;
-    *) echo "install-packages.sh: no such group: $1 (build or check)" >&2; exit 2 ;;
+    bench) echo "
+      pkg-config redis-server libhiredis-dev postgresql libpq-dev
+      libbenchmark-dev gnuplot-nox valgrind" ;;
+    *) echo "install-packages.sh: no such group: $1 (build, check or bench)" >&2; exit 2 ;;
   esac
 }
 
@@ -59,6 +63,14 @@ fi
 
 echo "Installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
+# Debian starts a server as soon as its package is there, unless this says no. The
+# benchmark starts its own.
+policy=/usr/sbin/policy-rc.d
+if [ "${1:-}" = bench ] && [ ! -e "$policy" ]; then
+  trap '$as_root rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
+  $as_root chmod 755 "$policy"
+fi
 # Waits for another apt to finish instead of failing.
 apt() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" </dev/null; }
 if ! apt update || ! apt install --yes --no-install-recommends $missing >/dev/null; then
