@@ -31,7 +31,8 @@ class UnaryCall final {
                        grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>*, grpc::CompletionQueue*,
                        grpc::ServerCompletionQueue*, void*)>
         request;
-    // Looks at the call and begins; may reply before it returns.
+    // Looks at the call and begins; may reply before it returns, and return nothing
+    // then, unless it is to be told.
     std::function<std::unique_ptr<Work>(UnaryCall&)> begin;
     // Whether OnCancel() is wanted: being told costs.
     bool cancels = false;
