@@ -29,10 +29,11 @@ namespace onced {
 // Promise:  the thread ends once nothing is expected any more, and not before.
 class CallQueue {
  public:
-  // Whatever gRPC knows as a tag.
   class Event {
    public:
     virtual void Happened(bool ok) = 0;
+    // What gRPC is given.
+    void* tag() { return this; }
 
    protected:
     ~Event() = default;

@@ -44,9 +44,9 @@ class UnaryCall final {
   const grpc::ServerContext& context() const { return context_; }
   const grpc::ByteBuffer& request() const { return request_; }
   void Reply(const grpc::ByteBuffer& response) {
-    writer_.Finish(response, grpc::Status::OK, &replied_);
+    writer_.Finish(response, grpc::Status::OK, replied_.tag());
   }
-  void Reply(const grpc::Status& error) { writer_.FinishWithError(error, &replied_); }
+  void Reply(const grpc::Status& error) { writer_.FinishWithError(error, replied_.tag()); }
 
  private:
   template <void (UnaryCall::*kFunction)(bool)>
