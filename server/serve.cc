@@ -171,6 +171,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> ListenForAdmin(const Config& config,
                              .address = ToText(*config.admin_listen),
                              .service_name = admin_v1::AdminService::service_full_name(),
                              .buffer_bytes_max = kAdminCallBytesMax,
+                             .callers = CallQueue::Callers::kFew,
+                             .accept = [&](CallQueue& queue) { admin.Accept(queue); },
                              .long_calls = true},
                             admin);
 }

@@ -1,41 +1,68 @@
 #include "server/rpc/admin_service.h"
 
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "server/rpc/errors.h"
 #include "server/rpc/proto_time.h"
+#include "server/rpc/wire.h"
 
 namespace onced {
+namespace {
+
+// Whether its message is one. If not, the call has been answered.
+template <typename Message>
+bool Takes(UnaryCall& call) {
+  Message message;
+  const auto violation = Parse(call.request(), message);
+  if (violation.has_value()) call.Reply(ToGrpc(ErrorOf(std::vector{*violation})));
+  return !violation.has_value();
+}
+
+}  // namespace
+
+AdminService::AdminService(Options options, BelievedClock& clock, Telemetry& telemetry)
+    : options_(std::move(options)), clock_(clock), telemetry_(telemetry), methods_(MakeMethods()) {}
 
 AdminService::~AdminService() { Stop(); }
 
-grpc::ServerUnaryReactor* AdminService::Backup(grpc::CallbackServerContext* context,
-                                               const admin_v1::BackupRequest* /*request*/,
-                                               admin_v1::BackupResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  if (!options_.make_backup) {
-    reactor->Finish(ToGrpc(ErrorOf(AdminRefusal::kBackupNotConfigured)));
-    return reactor;
-  }
-  // The reactor and the response stay until Finish(), also if the caller is gone.
-  const SoloWorker::Taken taken = worker_.TryRun([this, reactor, response] {
+std::array<UnaryCall::Method, 2> AdminService::MakeMethods() {
+  const auto beginner = [this](void (AdminService::*begin)(UnaryCall&)) {
+    return [this, begin](UnaryCall& call) -> std::unique_ptr<UnaryCall::Work> {
+      (this->*begin)(call);
+      return nullptr;
+    };
+  };
+  return {
+      UnaryCall::Method{.request = [this](auto... arguments) { RequestBackup(arguments...); },
+                        .begin = beginner(&AdminService::Backup)},
+      UnaryCall::Method{.request = [this](auto... arguments) { RequestAcceptClock(arguments...); },
+                        .begin = beginner(&AdminService::AcceptClock)}};
+}
+
+void AdminService::Accept(CallQueue& queue) {
+  for (const UnaryCall::Method& method : methods_) UnaryCall::Await(method, queue);
+}
+
+void AdminService::Backup(UnaryCall& call) {
+  if (!Takes<admin_v1::BackupRequest>(call)) return;
+  const auto refuse = [&call](AdminRefusal refusal) { call.Reply(ToGrpc(ErrorOf(refusal))); };
+  if (!options_.make_backup) return refuse(AdminRefusal::kBackupNotConfigured);
+  // The call stays until the reply, also if the caller is gone.
+  const SoloWorker::Taken taken = worker_.TryRun([this, &call] {
     const absl::StatusOr<BackupReport> report = MakeBackup();
-    if (report.ok()) *response = BackupResponseOf(*report);
-    reactor->Finish(
-        report.ok() ? grpc::Status::OK
-                    : ToGrpc(ErrorOf(RefusalOfBackup(report.status()), report.status().message())));
+    if (report.ok()) return call.Reply(Serialize(BackupResponseOf(*report)));
+    call.Reply(ToGrpc(ErrorOf(RefusalOfBackup(report.status()), report.status().message())));
   });
   switch (taken) {
     case SoloWorker::Taken::kYes:
       break;
     case SoloWorker::Taken::kBusy:
-      reactor->Finish(ToGrpc(ErrorOf(AdminRefusal::kBackupRunning)));
-      break;
+      return refuse(AdminRefusal::kBackupRunning);
     case SoloWorker::Taken::kStopping:
-      reactor->Finish(ToGrpc(ErrorOf(AdminRefusal::kDraining)));
-      break;
+      return refuse(AdminRefusal::kDraining);
   }
-  return reactor;
 }
 
 absl::StatusOr<BackupReport> AdminService::MakeBackup() {
@@ -50,15 +77,11 @@ absl::StatusOr<BackupReport> AdminService::MakeBackup() {
   return report;
 }
 
-grpc::ServerUnaryReactor* AdminService::AcceptClock(grpc::CallbackServerContext* context,
-                                                    const admin_v1::AcceptClockRequest* /*request*/,
-                                                    admin_v1::AcceptClockResponse* response) {
+void AdminService::AcceptClock(UnaryCall& call) {
+  if (!Takes<admin_v1::AcceptClockRequest>(call)) return;
   const absl::Duration step = clock_.Accept();
   if (step != absl::ZeroDuration()) telemetry_.ClockAccepted(step);
-  *response = AcceptClockResponseOf(step, clock_.Now());
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
+  call.Reply(Serialize(AcceptClockResponseOf(step, clock_.Now())));
 }
 
 void AdminService::RequestStop() {

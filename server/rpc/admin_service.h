@@ -3,6 +3,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <array>
 #include <functional>
 
 #include "absl/status/statusor.h"
@@ -11,19 +12,25 @@
 #include "server/base/believed_clock.h"
 #include "server/base/solo_worker.h"
 #include "server/base/telemetry.h"
+#include "server/rpc/call_queue.h"
+#include "server/rpc/unary_call.h"
 
 namespace onced {
 
 namespace admin_v1 = idempotency::admin::v1;
 
+// Calls come by CallQueues.
+using RawAdminService = admin_v1::AdminService::WithRawMethod_Backup<
+    admin_v1::AdminService::WithRawMethod_AcceptClock<admin_v1::AdminService::Service>>;
+
 // Operation: a backup runs on a thread of its own, one at a time. A call that
 //            was cancelled leaves it to go on: who asks again is told that it
 //            runs, and the log and the metrics say how it ended.
-// Threads:   gRPC's, which are never blocked; RequestStop() and Stop() from any
-//            other.
+// Threads:   the call queue's, which is never blocked; RequestStop() and Stop() from
+//            any other.
 // Lifetime:  what is passed in outlives it. RequestStop() comes before the end
 //            of the gRPC server that it is in: that waits for its calls.
-class AdminService final : public admin_v1::AdminService::CallbackService {
+class AdminService final : public RawAdminService {
  public:
   struct Options {
     // All that was acknowledged before `cut_time` has to be in it. Empty: there
@@ -33,16 +40,11 @@ class AdminService final : public admin_v1::AdminService::CallbackService {
     std::function<void()> stop_backup;
   };
 
-  AdminService(Options options, BelievedClock& clock, Telemetry& telemetry)
-      : options_(std::move(options)), clock_(clock), telemetry_(telemetry) {}
+  AdminService(Options options, BelievedClock& clock, Telemetry& telemetry);
   ~AdminService() override;  // Stops.
 
-  grpc::ServerUnaryReactor* Backup(grpc::CallbackServerContext* context,
-                                   const admin_v1::BackupRequest* request,
-                                   admin_v1::BackupResponse* response) override;
-  grpc::ServerUnaryReactor* AcceptClock(grpc::CallbackServerContext* context,
-                                        const admin_v1::AcceptClockRequest* request,
-                                        admin_v1::AcceptClockResponse* response) override;
+  // Serves the calls that come by this queue.
+  void Accept(CallQueue& queue);
 
   // No backup is begun any more, and one that runs ends soon. Does not wait.
   void RequestStop();
@@ -50,6 +52,10 @@ class AdminService final : public admin_v1::AdminService::CallbackService {
   void Stop();
 
  private:
+  std::array<UnaryCall::Method, 2> MakeMethods();
+  // Each replies, at once or later.
+  void Backup(UnaryCall& call);
+  void AcceptClock(UnaryCall& call);
   // On the worker's thread.
   absl::StatusOr<BackupReport> MakeBackup();
 
@@ -57,6 +63,7 @@ class AdminService final : public admin_v1::AdminService::CallbackService {
   const Options options_;
   BelievedClock& clock_;
   Telemetry& telemetry_;
+  const std::array<UnaryCall::Method, 2> methods_;
 
   SoloWorker worker_;  // Last: its job uses what is above.
 };

@@ -1,10 +1,17 @@
 #include "server/rpc/call_queue.h"
 
+#include <chrono>
 #include <utility>
 
 #include "server/base/thread_name.h"
 
 namespace onced {
+namespace {
+
+// Between two looks at a queue with few callers.
+constexpr std::chrono::milliseconds kRest{20};
+
+}  // namespace
 
 CallQueue::~CallQueue() {
   Join();
@@ -22,7 +29,14 @@ void CallQueue::Start(Accept accept) {
   runner_ = std::thread([this, accept = std::move(accept)] { Run(accept); });
 }
 
+void CallQueue::Hasten() {
+  const MutexLock lock(mutex_);
+  haste_ = true;
+  hastened_.NotifyOne();
+}
+
 void CallQueue::Join() {
+  Hasten();
   if (runner_.joinable()) runner_.join();
 }
 
@@ -32,12 +46,28 @@ void CallQueue::Run(const Accept& accept) {
   accept(*this);
   void* event = nullptr;
   bool ok = false;
-  while (queue_->Next(&event, &ok)) {
+  while (Next(&event, &ok)) {
     static_cast<Event*>(event)->Happened(ok);
     // Nothing may be begun on a queue that is shut down: so it is who would begin it
     // that does that, when there is nobody left.
     if (expected_ == 0) queue_->Shutdown();
   }
+}
+
+bool CallQueue::Next(void** event, bool* ok) {
+  using Status = grpc::CompletionQueue::NextStatus;
+  while (looks_) {
+    const Status status = queue_->AsyncNext(event, ok, gpr_time_0(GPR_CLOCK_MONOTONIC));
+    if (status != Status::TIMEOUT) return status == Status::GOT_EVENT;
+    looks_ = !Rest();
+  }
+  return queue_->Next(event, ok);
+}
+
+bool CallQueue::Rest() {
+  const MutexLock lock(mutex_);
+  if (!haste_) hastened_.WaitFor(mutex_, kRest);
+  return haste_;
 }
 
 }  // namespace onced

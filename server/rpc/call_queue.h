@@ -4,28 +4,36 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "server/base/mutex.h"
 #include "server/base/thread_role.h"
 
 namespace onced {
 
 // gRPC's callbacks, the other way to serve, run on at least two threads of its own,
 // and an answer that is given on a third contends with them: see
-// docs/decisions/0015-unary-calls-by-completion-queues.md for what that costs.
+// docs/decisions/0015-calls-by-completion-queues.md for what that costs. All threads
+// of a process that wait in queues contend so, whatever server they are of: a queue
+// with few callers is looked at now and then, and not waited in.
 //
-// Threads:  Happened(), and what is marked so, on the queue's own thread.
+// Threads:  Happened(), and what is marked so, on the queue's own thread; the rest on
+//           the owner's.
 // Lifetime: as ServerBuilder wants it: it outlives the server, and the server is
 //           shut down before Join().
 // Promise:  the thread ends once nothing is expected any more, and not before.
 class CallQueue {
  public:
-  // Whatever gRPC knows as a tag.
   class Event {
    public:
     virtual void Happened(bool ok) = 0;
+    // What gRPC is given.
+    void* tag() { return this; }
 
    protected:
     ~Event() = default;
@@ -42,9 +50,11 @@ class CallQueue {
   };
   // Asks for the first calls; on the queue's thread.
   using Accept = std::function<void(CallQueue&)>;
+  // How many there are. For few, each event of a call may take 20 ms.
+  enum class Callers : std::uint8_t { kMany, kFew };
 
-  explicit CallQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue)
-      : queue_(std::move(queue)) {}
+  CallQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue, Callers callers)
+      : queue_(std::move(queue)), looks_(callers == Callers::kFew) {}
   ~CallQueue();
   CallQueue(const CallQueue&) = delete;
   CallQueue& operator=(const CallQueue&) = delete;
@@ -52,6 +62,9 @@ class CallQueue {
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }
   // Once the server has been started.
   void Start(Accept accept);
+  // The server is about to be shut down, which takes some events: from now on they
+  // are waited for.
+  void Hasten() ABSL_LOCKS_EXCLUDED(mutex_);
   // Once it has been shut down: returns when every call has ended.
   void Join();
 
@@ -61,6 +74,10 @@ class CallQueue {
 
  private:
   void Run(const Accept& accept);
+  // Returns an event when there is one. False: the queue is shut down, and empty.
+  bool Next(void** event, bool* ok) RUNS_ON(thread_);
+  // Returns after a while, or at once if there is haste; which it says.
+  bool Rest() ABSL_LOCKS_EXCLUDED(mutex_);
   std::size_t& expected() {
     thread_.AssertHeld();
     return expected_;
@@ -71,9 +88,14 @@ class CallQueue {
   // The owner's.
   bool started_ = false;
 
+  Mutex mutex_;
+  CondVar hastened_;
+  bool haste_ ABSL_GUARDED_BY(mutex_) = false;
+
   // Its own thread only.
   ThreadRole thread_;
   std::size_t expected_ OWNED_BY(thread_) = 0;
+  bool looks_ OWNED_BY(thread_);  // Now and then, and does not wait in the queue.
 
   std::thread runner_;  // Last: uses what is above.
 };

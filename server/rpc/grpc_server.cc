@@ -2,8 +2,6 @@
 
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -103,36 +101,47 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Listen(const Options& op
   // Debian's Abseil looks for cycles at each lock that gRPC takes: help for who
   // develops gRPC, at some percent of every call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  std::unique_ptr<GrpcServer> made(new GrpcServer(options.service_name));
   grpc::ServerBuilder builder;
   SetLimits(builder, options);
-  int port = 0;
-  builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(), &made->port_);
   builder.RegisterService(&service);
-  Queues queues;
+  builder.RegisterService(&made->health_);
+  for (grpc::Service* each : made->reflection_.services()) builder.RegisterService(each);
   for (int i = 0; i < options.queues; ++i) {
-    queues.push_back(std::make_unique<CallQueue>(builder.AddCompletionQueue()));
+    made->queues_.push_back(
+        std::make_unique<CallQueue>(builder.AddCompletionQueue(), options.callers));
   }
-  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || port == 0) {
+  made->server_ = builder.BuildAndStart();
+  if (made->server_ == nullptr) {
     return absl::UnavailableError(absl::StrCat(options.setting, ": can't listen on ",
                                                options.address, ": ", WhyNot(options.address)));
   }
-  for (const auto& queue : queues) queue->Start(options.accept);
-  server->GetHealthCheckService()->SetServingStatus(options.service_name, true);
-  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(queues), std::move(server), port));
+  made->Start(options.accept);
+  return made;
 }
 
-GrpcServer::GrpcServer(Queues queues, std::unique_ptr<grpc::Server> server, int port)
-    : queues_(std::move(queues)), server_(std::move(server)), port_(port) {}
+GrpcServer::GrpcServer(const std::string& service_name)
+    : health_(service_name), reflection_({service_name, health_v1::Health::service_full_name()}) {}
 
 GrpcServer::~GrpcServer() { Shutdown(); }
 
-void GrpcServer::StopServing() { server_->GetHealthCheckService()->Shutdown(); }
+void GrpcServer::Start(const CallQueue::Accept& accept) {
+  // One queue is enough for what is rare.
+  queues_[0]->Start([this, accept](CallQueue& queue) {
+    accept(queue);
+    health_.Accept(queue);
+    reflection_.Accept(queue);
+  });
+  for (std::size_t i = 1; i < queues_.size(); ++i) queues_[i]->Start(accept);
+}
+
+void GrpcServer::StopServing() { health_.StopServing(); }
 
 void GrpcServer::Shutdown() {
-  if (std::exchange(shut_down_, true)) return;
+  if (server_ == nullptr || std::exchange(shut_down_, true)) return;
+  health_.EndWatches();
+  for (const auto& queue : queues_) queue->Hasten();
   // gRPC wants an absolute time on its own clock.
   const gpr_timespec rest = gpr_time_from_millis(kShutdownMs, GPR_TIMESPAN);
   server_->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), rest));

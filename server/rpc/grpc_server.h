@@ -11,12 +11,15 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/rpc/call_queue.h"
+#include "server/rpc/health_service.h"
+#include "server/rpc/reflection_service.h"
 
 namespace onced {
 
 // Operation: serves one service, with health (grpc.health.v1) and reflection
 //            beside it, within limits that keep one client from harming others.
-// Threads:   gRPC's own and the queues'; the functions here from one thread.
+// Threads:   calls on the queues'; gRPC has none of its own that would wait for
+//            calls. The functions here from one thread.
 // Lifetime:  `service` outlives it.
 // Promise:   once Shutdown() has returned, no call is in flight.
 class GrpcServer {
@@ -28,9 +31,10 @@ class GrpcServer {
     // For all connections' buffers together; past it gRPC reads more slowly, and at
     // last ends calls.
     std::size_t buffer_bytes_max = 0;
-    // How many queues, each with a thread, `accept` is called for. Of a service that
-    // gRPC calls back for everything: none.
-    int queues = 0;
+    // How many queues, each with a thread, `accept` is called for. All methods of the
+    // service come by them.
+    int queues = 1;
+    CallQueue::Callers callers = CallQueue::Callers::kMany;
     CallQueue::Accept accept;
     // Calls may take longer than a connection is kept at most: it waits for them.
     bool long_calls = false;
@@ -49,12 +53,15 @@ class GrpcServer {
   void Shutdown();
 
  private:
-  using Queues = std::vector<std::unique_ptr<CallQueue>>;
-  GrpcServer(Queues queues, std::unique_ptr<grpc::Server> server, int port);
+  explicit GrpcServer(const std::string& service_name);
+  void Start(const CallQueue::Accept& accept);
 
-  Queues queues_;  // Before the server: they outlive it.
-  std::unique_ptr<grpc::Server> server_;
-  int port_;
+  HealthService health_;
+  ReflectionService reflection_;
+  // After what calls need, and before the server, which they outlive.
+  std::vector<std::unique_ptr<CallQueue>> queues_;
+  std::unique_ptr<grpc::Server> server_;  // Null: it could not listen.
+  int port_ = 0;
   bool shut_down_ = false;
 };
 

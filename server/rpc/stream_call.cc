@@ -4,8 +4,8 @@ namespace onced {
 
 StreamCall::StreamCall(const Method& method, CallQueue& queue) : method_(method), queue_(queue) {
   queue_.Expect();
-  context_.AsyncNotifyWhenDone(&ended_);
-  method_.request(&context_, &stream_, queue_.queue(), queue_.queue(), &came_);
+  context_.AsyncNotifyWhenDone(ended_.tag());
+  method_.request(&context_, &stream_, queue_.queue(), queue_.queue(), came_.tag());
 }
 
 // Not ok: the server is shut down, and none of the other events comes.

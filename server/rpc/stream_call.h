@@ -48,15 +48,15 @@ class StreamCall final {
   // One at a time; `to` stays until OnReadDone().
   void StartRead(grpc::ByteBuffer* to) {
     ++open_;
-    stream_.Read(to, &read_);
+    stream_.Read(to, read_.tag());
   }
   // One at a time.
   void StartWrite(const grpc::ByteBuffer& from) {
     ++open_;
-    stream_.Write(from, &written_);
+    stream_.Write(from, written_.tag());
   }
   // Once; nothing is started after it.
-  void Finish(const grpc::Status& status) { stream_.Finish(status, &finished_); }
+  void Finish(const grpc::Status& status) { stream_.Finish(status, finished_.tag()); }
 
  private:
   template <void (StreamCall::*kFunction)(bool)>

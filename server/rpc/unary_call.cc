@@ -4,8 +4,8 @@ namespace onced {
 
 UnaryCall::UnaryCall(const Method& method, CallQueue& queue) : method_(method), queue_(queue) {
   queue_.Expect();
-  if (method_.cancels) context_.AsyncNotifyWhenDone(&ended_);
-  method_.request(&context_, &request_, &writer_, queue_.queue(), queue_.queue(), &came_);
+  if (method_.cancels) context_.AsyncNotifyWhenDone(ended_.tag());
+  method_.request(&context_, &request_, &writer_, queue_.queue(), queue_.queue(), came_.tag());
 }
 
 // Not ok: the server is shut down, and none of the other events comes.

@@ -31,7 +31,8 @@ class UnaryCall final {
                        grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>*, grpc::CompletionQueue*,
                        grpc::ServerCompletionQueue*, void*)>
         request;
-    // Looks at the call and begins; may reply before it returns.
+    // Looks at the call and begins; may reply before it returns, and return nothing
+    // then, unless it is to be told.
     std::function<std::unique_ptr<Work>(UnaryCall&)> begin;
     // Whether OnCancel() is wanted: being told costs.
     bool cancels = false;
@@ -43,9 +44,9 @@ class UnaryCall final {
   const grpc::ServerContext& context() const { return context_; }
   const grpc::ByteBuffer& request() const { return request_; }
   void Reply(const grpc::ByteBuffer& response) {
-    writer_.Finish(response, grpc::Status::OK, &replied_);
+    writer_.Finish(response, grpc::Status::OK, replied_.tag());
   }
-  void Reply(const grpc::Status& error) { writer_.FinishWithError(error, &replied_); }
+  void Reply(const grpc::Status& error) { writer_.FinishWithError(error, replied_.tag()); }
 
  private:
   template <void (UnaryCall::*kFunction)(bool)>

@@ -2,66 +2,132 @@
 
 #include <atomic>
 #include <future>
+#include <memory>
 #include <set>
 
 #include "gmock/gmock.h"
 #include "google/rpc/error_details.pb.h"
-#include "grpcpp/test/default_reactor_test_peer.h"
 #include "gtest/gtest.h"
 #include "server/rpc/errors.h"
+#include "tests/unit/rpc/served.h"
 #include "tests/unit/shard/counting_telemetry.h"
 
 namespace onced {
 namespace {
 
+std::string ReasonOf(const grpc::Status& status) {
+  google::rpc::Status error;
+  EXPECT_TRUE(error.ParseFromString(status.error_details())) << status.error_message();
+  return onced::ReasonOf(error);
+}
+
 // One call of Backup.
 class BackupCall {
  public:
-  void Begin(AdminService& service) { service.Backup(&context_, &request_, &response_); }
-  std::string Reason() {
-    const grpc::Status status = finished_.get_future().get();
-    google::rpc::Status error;
-    EXPECT_TRUE(error.ParseFromString(status.error_details()));
-    return ReasonOf(error);
+  void Begin(admin_v1::AdminService::Stub& stub) {
+    stub.async()->Backup(&context_, &request_, &response_,
+                         [this](grpc::Status status) { finished_.set_value(std::move(status)); });
   }
+  std::string Reason() { return ReasonOf(finished_.get_future().get()); }
 
  private:
-  grpc::CallbackServerContext context_;
-  std::promise<grpc::Status> finished_;
-  const grpc::testing::DefaultReactorTestPeer peer_{
-      &context_, [this](const grpc::Status& status) { finished_.set_value(status); }};
+  grpc::ClientContext context_;
   const admin_v1::BackupRequest request_;
   admin_v1::BackupResponse response_;
+  std::promise<grpc::Status> finished_;
+};
+
+class Serving {
+ public:
+  explicit Serving(AdminService::Options options) : service_(std::move(options), clock_, telemetry_) {}
+
+  AdminService& service() { return service_; }
+  admin_v1::AdminService::Stub& stub() { return *stub_; }
+  rpc_test::Served& served() { return served_; }
+
+ private:
+  const SystemTimeSource time_;
+  BelievedClock clock_{time_, {}};
+  CountingTelemetry telemetry_;
+  AdminService service_;
+  rpc_test::Served served_{service_, [this](CallQueue& queue) { service_.Accept(queue); },
+                           CallQueue::Callers::kFew};
+  const std::unique_ptr<admin_v1::AdminService::Stub> stub_ =
+      admin_v1::AdminService::NewStub(served_.channel());
 };
 
 TEST(AdminService, RequestStopEndsABackupAndDoesNotWaitForIt) {
-  const SystemTimeSource time;
-  BelievedClock clock(time, {});
-  CountingTelemetry telemetry;
+  std::promise<void> begun;
   std::promise<void> stop_asked;
   std::promise<void> go_on;
   std::atomic<bool> asked{false};
-  const AdminService::Options options = {
-      .make_backup = [&](absl::Time) -> absl::StatusOr<BackupReport> {
-        stop_asked.get_future().wait();
-        go_on.get_future().wait();
-        return absl::CancelledError("the server is shutting down");
-      },
-      .stop_backup =
-          [&] {
-            if (!asked.exchange(true)) stop_asked.set_value();
-          }};
+  Serving serving({.make_backup = [&](absl::Time) -> absl::StatusOr<BackupReport> {
+                     begun.set_value();
+                     stop_asked.get_future().wait();
+                     go_on.get_future().wait();
+                     return absl::CancelledError("the server is shutting down");
+                   },
+                   .stop_backup =
+                       [&] {
+                         if (!asked.exchange(true)) stop_asked.set_value();
+                       }});
   BackupCall first;
   BackupCall second;
-  AdminService service(options, clock, telemetry);
-  first.Begin(service);
-  service.RequestStop();  // Would never return, if it waited.
+  BackupCall third;
+  first.Begin(serving.stub());
+  begun.get_future().wait();
+  second.Begin(serving.stub());
+  EXPECT_EQ(second.Reason(), "BACKUP_RUNNING");
+  serving.service().RequestStop();  // Would never return, if it waited.
   EXPECT_TRUE(asked);
-  second.Begin(service);
-  EXPECT_EQ(second.Reason(), "DRAINING");
+  third.Begin(serving.stub());
+  EXPECT_EQ(third.Reason(), "DRAINING");
   go_on.set_value();
-  service.Stop();
+  serving.service().Stop();
   EXPECT_EQ(first.Reason(), "DRAINING");
+}
+
+TEST(AdminService, WithoutADirectoryThereAreNoBackups) {
+  Serving serving({});
+  BackupCall call;
+  call.Begin(serving.stub());
+  EXPECT_EQ(call.Reason(), "BACKUP_NOT_CONFIGURED");
+}
+
+TEST(AdminService, TellsTheStepThatItAccepted) {
+  Serving serving({});
+  grpc::ClientContext context;
+  admin_v1::AcceptClockResponse response;
+  ASSERT_TRUE(serving.stub().AcceptClock(&context, {}, &response).ok());
+  EXPECT_EQ(response.step().seconds(), 0);
+  EXPECT_GT(response.server_time().seconds(), 1'700'000'000);
+}
+
+// The caller is gone, and its call stays until the backup has ended.
+TEST(AdminService, ABackupOutlivesItsCaller) {
+  std::promise<void> begun;
+  std::promise<void> go_on;
+  std::atomic<int> made{0};
+  Serving serving({.make_backup = [&](absl::Time) -> absl::StatusOr<BackupReport> {
+    begun.set_value();
+    go_on.get_future().wait();
+    ++made;
+    return BackupReport{.id = 1};
+  }});
+  grpc::ClientContext context;
+  const admin_v1::BackupRequest request;
+  admin_v1::BackupResponse response;
+  std::promise<grpc::Status> finished;
+  serving.stub().async()->Backup(&context, &request, &response, [&](grpc::Status status) {
+    finished.set_value(std::move(status));
+  });
+  begun.get_future().wait();
+  context.TryCancel();
+  EXPECT_EQ(finished.get_future().get().error_code(), grpc::CANCELLED);
+  go_on.set_value();
+  serving.service().Stop();
+  serving.served().server().Shutdown();
+  EXPECT_EQ(made, 1);
 }
 
 TEST(AdminService, ABackupsReportIsTheAnswer) {
@@ -115,7 +181,7 @@ TEST(AdminErrors, HaveACodeAReasonAndAMessage) {
   for (const auto& row : kRefusals) {
     const google::rpc::Status plain = ErrorOf(row.refusal);
     EXPECT_EQ(plain.code(), row.code) << row.reason;
-    EXPECT_EQ(ReasonOf(plain), row.reason);
+    EXPECT_EQ(onced::ReasonOf(plain), row.reason);
     EXPECT_FALSE(plain.message().empty()) << row.reason;
     EXPECT_EQ(ErrorOf(row.refusal, "disk 7").message(), "disk 7");
   }

@@ -17,6 +17,7 @@
 #include "server/rpc/errors.h"
 #include "server/rpc/service.h"
 #include "server/storage/memory/memory_store.h"
+#include "tests/unit/rpc/served.h"
 #include "tests/unit/shard/threads.h"
 
 namespace onced {
@@ -122,17 +123,10 @@ v1::Operation Commit(const std::string& key, const std::string& token, std::size
 
 class SessionCallTest : public testing::Test {
  protected:
-  SessionCallTest() {
-    grpc::ServerBuilder builder;
-    builder.RegisterService(&service_);
-    server_ = builder.BuildAndStart();
-    stub_ = v1::IdempotencyService::NewStub(server_->InProcessChannel({}));
-  }
   ~SessionCallTest() override {
     store_.LetGo();
     service_.EndSessions();
     service_.AwaitIdle(kPatience);
-    server_->Shutdown();
   }
 
   v1::State StateOf(const std::string& key) {
@@ -175,8 +169,11 @@ class SessionCallTest : public testing::Test {
   ShardSet shards_{{.executors = 1}, store_, clock_, messages_};
   const PolicyTable policies_{{}, Policy{}};
   IdempotencyService service_{shards_, policies_, messages_};
-  std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<v1::IdempotencyService::Stub> stub_;
+  // More than one queue, so that what belongs to all of them is seen to.
+  rpc_test::Served served_{service_, [this](CallQueue& queue) { service_.Accept(queue); },
+                           CallQueue::Callers::kMany, 2};
+  const std::unique_ptr<v1::IdempotencyService::Stub> stub_ =
+      v1::IdempotencyService::NewStub(served_.channel());
 };
 
 // Messages that the server takes while nothing is answered; one more may be sent,

@@ -1,0 +1,139 @@
+#include "server/rpc/health_service.h"
+
+#include <utility>
+
+#include "server/rpc/wire.h"
+
+namespace onced {
+namespace {
+
+health_v1::HealthCheckResponse ResponseOf(health_v1::HealthCheckResponse::ServingStatus status) {
+  health_v1::HealthCheckResponse response;
+  response.set_status(status);
+  return response;
+}
+
+grpc::Status NotARequest(const Violation& violation) {
+  return {grpc::INVALID_ARGUMENT, violation.field + ": " + violation.description};
+}
+
+}  // namespace
+
+// One Watch RPC in flight: reads its one message, and tells of what changes.
+//
+// Threads: the queue's, and who changes something; the service's lock guards it. gRPC
+//          is called under that lock, and calls nothing back.
+class HealthService::Watch final : public StreamCall::Work {
+ public:
+  Watch(HealthService& service, StreamCall& call) : service_(service), call_(call) {}
+  ~Watch() override {
+    const MutexLock lock(service_.mutex_);
+    service_.watches_.erase(this);
+  }
+
+  void Start() {
+    const MutexLock lock(service_.mutex_);
+    service_.watches_.insert(this);
+    call_.StartRead(&request_);
+    Proceed();
+  }
+  // Says what is new, if anything is.
+  void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(service_.mutex_) {
+    if (finished_ || writing_) return;
+    if (service_.ending_) return Finish({grpc::UNAVAILABLE, "the server is shutting down"});
+    if (!name_.has_value()) return;
+    const Status status =
+        service_.LockedStatusOf(*name_).value_or(health_v1::HealthCheckResponse::SERVICE_UNKNOWN);
+    if (told_ == status) return;
+    told_ = status;
+    writing_ = true;
+    call_.StartWrite(Serialize(ResponseOf(status)));
+  }
+
+ private:
+  void OnReadDone(bool ok) override {
+    health_v1::HealthCheckRequest request;
+    auto violation = ok ? Parse(request_, request) : Violation{"request", "there is none"};
+    request_.Clear();
+    const MutexLock lock(service_.mutex_);
+    if (violation.has_value()) return Finish(NotARequest(*violation));
+    name_ = request.service();
+    Proceed();
+  }
+  void OnWriteDone(bool ok) override {
+    const MutexLock lock(service_.mutex_);
+    writing_ = false;
+    if (!ok) return Finish(grpc::Status::CANCELLED);
+    if (cancelled_) return Finish(grpc::Status::CANCELLED);
+    Proceed();
+  }
+  void OnCancel() override {
+    const MutexLock lock(service_.mutex_);
+    cancelled_ = true;
+    if (!writing_) Finish(grpc::Status::CANCELLED);
+  }
+  void Finish(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(service_.mutex_) {
+    if (!std::exchange(finished_, true)) call_.Finish(status);
+  }
+
+  HealthService& service_;
+  StreamCall& call_;
+
+  // The read's.
+  grpc::ByteBuffer request_;
+
+  // Guarded by the service's lock.
+  std::optional<std::string> name_;  // Once it has been read.
+  std::optional<Status> told_;
+  bool writing_ = false;
+  bool cancelled_ = false;
+  bool finished_ = false;
+};
+
+HealthService::HealthService(std::string service_name)
+    : service_name_(std::move(service_name)),
+      check_{.request = [this](auto... arguments) { RequestCheck(arguments...); },
+             .begin = [this](UnaryCall& call) -> std::unique_ptr<UnaryCall::Work> {
+               Check(call);
+               return nullptr;
+             }},
+      watch_{.request = [this](auto... arguments) { RequestRawWatch(arguments...); },
+             .make = [this](StreamCall& call) -> std::unique_ptr<StreamCall::Work> {
+               return std::make_unique<Watch>(*this, call);
+             },
+             .begin = [](StreamCall::Work& work) { static_cast<Watch&>(work).Start(); }} {}
+
+void HealthService::Accept(CallQueue& queue) {
+  UnaryCall::Await(check_, queue);
+  StreamCall::Await(watch_, queue);
+}
+
+void HealthService::Check(UnaryCall& call) const {
+  health_v1::HealthCheckRequest request;
+  if (const auto violation = Parse(call.request(), request)) {
+    return call.Reply(NotARequest(*violation));
+  }
+  const auto status = StatusOf(request.service());
+  if (!status.has_value()) return call.Reply({grpc::NOT_FOUND, "no such service"});
+  call.Reply(Serialize(ResponseOf(*status)));
+}
+
+std::optional<HealthService::Status> HealthService::LockedStatusOf(const std::string& name) const {
+  if (!name.empty() && name != service_name_) return std::nullopt;
+  return serving_ ? health_v1::HealthCheckResponse::SERVING
+                  : health_v1::HealthCheckResponse::NOT_SERVING;
+}
+
+void HealthService::StopServing() {
+  const MutexLock lock(mutex_);
+  serving_ = false;
+  for (Watch* watch : watches_) watch->Proceed();
+}
+
+void HealthService::EndWatches() {
+  const MutexLock lock(mutex_);
+  ending_ = true;
+  for (Watch* watch : watches_) watch->Proceed();
+}
+
+}  // namespace onced
