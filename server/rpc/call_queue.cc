@@ -15,13 +15,7 @@ constexpr std::chrono::milliseconds kRest{20};
 
 CallQueue::~CallQueue() {
   Join();
-  if (started_) return;
-  // As when the address is taken.
-  queue_->Shutdown();
-  void* event = nullptr;
-  bool ok = false;
-  while (queue_->Next(&event, &ok)) {
-  }
+  if (!started_) End();  // As when the address is taken.
 }
 
 void CallQueue::Start(Accept accept) {
@@ -46,11 +40,17 @@ void CallQueue::Run(const Accept& accept) {
   accept(*this);
   void* event = nullptr;
   bool ok = false;
-  while (Next(&event, &ok)) {
-    static_cast<Event*>(event)->Happened(ok);
-    // Nothing may be begun on a queue that is shut down: so it is who would begin it
-    // that does that, when there is nobody left.
-    if (expected_ == 0) queue_->Shutdown();
+  while (expected_ > 0 && Next(&event, &ok)) static_cast<Event*>(event)->Happened(ok);
+  // Nothing may be begun on a queue that is shut down: so that is done by who would
+  // begin it, when there is nobody left.
+  End();
+}
+
+void CallQueue::End() {
+  queue_->Shutdown();
+  void* event = nullptr;
+  bool ok = false;
+  while (queue_->Next(&event, &ok)) {  // gRPC's own events, of which it doesn't tell.
   }
 }
 

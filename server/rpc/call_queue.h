@@ -74,6 +74,8 @@ class CallQueue {
 
  private:
   void Run(const Accept& accept);
+  // Shuts it down, and waits until gRPC has done with it.
+  void End();
   // Returns an event when there is one. False: the queue is shut down, and empty.
   bool Next(void** event, bool* ok) RUNS_ON(thread_);
   // Returns after a while, or at once if there is haste; which it says.

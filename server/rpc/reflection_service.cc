@@ -1,5 +1,7 @@
 #include "server/rpc/reflection_service.h"
 
+#include <google/protobuf/message.h>
+
 #include <memory>
 #include <utility>
 
@@ -51,7 +53,10 @@ ReflectionService::ReflectionService(std::vector<std::string> services)
     : reflection_(
           With(std::move(services), {V1::service_full_name(), V1Alpha::service_full_name()}),
           *google::protobuf::DescriptorPool::generated_pool()),
-      methods_{MethodOf(v1_), MethodOf(v1alpha_)} {}
+      methods_{MethodOf(v1_), MethodOf(v1alpha_)} {
+  // Nothing else here would bring the description of that version into the program.
+  google::protobuf::LinkMessageReflection<grpc::reflection::v1alpha::ServerReflectionRequest>();
+}
 
 void ReflectionService::Accept(CallQueue& queue) {
   for (const StreamCall::Method& method : methods_) StreamCall::Await(method, queue);

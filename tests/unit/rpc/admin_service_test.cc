@@ -39,7 +39,8 @@ class BackupCall {
 
 class Serving {
  public:
-  explicit Serving(AdminService::Options options) : service_(std::move(options), clock_, telemetry_) {}
+  explicit Serving(AdminService::Options options)
+      : service_(std::move(options), clock_, telemetry_) {}
 
   AdminService& service() { return service_; }
   admin_v1::AdminService::Stub& stub() { return *stub_; }
