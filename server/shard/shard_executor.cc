@@ -13,6 +13,8 @@ namespace {
 // the machine was suspended.
 constexpr absl::Duration kSleepMax = absl::Seconds(30);
 
+constexpr int kYieldsMax = 4;
+
 }  // namespace
 
 ShardExecutor::ShardExecutor(Limits limits, ShardGroup& group, const Clock& clock, Store& store,
@@ -96,27 +98,45 @@ void ShardExecutor::Run() {
   thread_.Adopt();
   NameThisThread("executor");
   Drain drain;
-  while (TakeDrain(group_.NextTimer(), drain)) {
+  while (AwaitWork(group_.NextTimer())) {
+    LetOthersSubmit();
+    TakeDrain(drain);
     Drain next;  // Takes the mailbox's place: with room for as many, or they'd be moved again.
     next.requests.reserve(drain.requests.size());
     Execute(std::exchange(drain, std::move(next)));
   }
 }
 
-bool ShardExecutor::TakeDrain(absl::Time next_timer, Drain& drain) {
+void ShardExecutor::LetOthersSubmit() {
+  std::size_t had = 0;
+  for (int i = 0; i < kYieldsMax; ++i) {
+    {
+      const MutexLock lock(mutex_);
+      if (mailbox_.requests.size() == had) return;
+      had = mailbox_.requests.size();
+    }
+    std::this_thread::yield();
+  }
+}
+
+bool ShardExecutor::AwaitWork(absl::Time next_timer) {
   const MutexLock lock(mutex_);
   while (mailbox_.requests.empty() && mailbox_.cancelled.empty()) {
-    if (mode_ != Mode::kServing && !drain_seen_) break;  // To end all waits.
+    if (mode_ != Mode::kServing && !drain_seen_) return true;  // To end all waits.
     if (mode_ == Mode::kStopping) return false;
     const absl::Duration rest = next_timer - clock_.Now();
-    if (rest <= absl::ZeroDuration()) break;
+    if (rest <= absl::ZeroDuration()) return true;
     work_.WaitFor(mutex_, absl::ToChronoNanoseconds(std::min(rest, kSleepMax)));
   }
+  return true;
+}
+
+void ShardExecutor::TakeDrain(Drain& drain) {
+  const MutexLock lock(mutex_);
   std::swap(drain, mailbox_);
   drain.draining = mode_ != Mode::kServing;
   drain_seen_ = drain.draining;
   queued_ = settling_ = 0;
-  return true;
 }
 
 void ShardExecutor::Execute(Drain drain) {
