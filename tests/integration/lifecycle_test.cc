@@ -11,19 +11,28 @@
 #include "tests/integration/async_reserve.h"
 #include "tests/integration/raw_call.h"
 #include "tests/integration/server_process.h"
+#include "tests/integration/session.h"
 
 namespace onced::integration {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 constexpr char kHealthCheck[] = "/grpc.health.v1.Health/Check";
 constexpr char kHealthWatch[] = "/grpc.health.v1.Health/Watch";
-constexpr char kReflection[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+const std::string kReflections[] = {
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+};
 constexpr char kService[] = "idempotency.v1.IdempotencyService";
-// HealthCheckResponse with status SERVING and NOT_SERVING.
+constexpr char kAdminService[] = "idempotency.admin.v1.AdminService";
+// HealthCheckResponse with status SERVING, NOT_SERVING and SERVICE_UNKNOWN.
 const std::string kServing("\x08\x01");
 const std::string kNotServing("\x08\x02");
+const std::string kServiceUnknown("\x08\x03");
 
 v1::ReserveRequest Waits(const std::string& key) {
   v1::ReserveRequest request = ReserveOf(key);
@@ -33,30 +42,72 @@ v1::ReserveRequest Waits(const std::string& key) {
 
 // ---- Serving ----
 
+// Both ports have it.
 TEST(Serving, HealthIsServingForTheServerAndItsService) {
-  ServerProcess server;
-  const auto channel = server.Connect();
-  for (const std::string& name : {std::string(), std::string(kService)}) {
-    const RawReply reply = RawCall(channel, kHealthCheck, Field(1, name));
-    EXPECT_TRUE(reply.status.ok()) << name << ": " << reply.status.error_message();
-    EXPECT_EQ(reply.bytes, kServing) << name;
+  const ServerProcess server;
+  const struct {
+    std::shared_ptr<grpc::Channel> channel;
+    std::string service;
+  } ports[] = {{server.Connect(), kService}, {server.ConnectToAdmin(), kAdminService}};
+  for (const auto& port : ports) {
+    for (const std::string& name : {std::string(), port.service}) {
+      const RawReply reply = RawCall(port.channel, kHealthCheck, Field(1, name));
+      EXPECT_TRUE(reply.status.ok()) << name << ": " << reply.status.error_message();
+      EXPECT_EQ(reply.bytes, kServing) << name;
+      EXPECT_EQ(RawStream(port.channel, kHealthWatch, Field(1, name)).Read(), kServing) << name;
+    }
+    EXPECT_EQ(RawCall(port.channel, kHealthCheck, Field(1, "nobody")).status.error_code(),
+              grpc::NOT_FOUND);
+    EXPECT_EQ(RawCall(port.channel, kHealthCheck, Field(1, "\xff")).status.error_code(),
+              grpc::INVALID_ARGUMENT);
+    EXPECT_EQ(RawStream(port.channel, kHealthWatch, Field(1, "nobody")).Read(), kServiceUnknown);
   }
-  EXPECT_EQ(RawCall(channel, kHealthCheck, Field(1, "nobody")).status.error_code(),
-            grpc::NOT_FOUND);
 }
 
 TEST(Serving, ReflectionTellsOfTheServices) {
-  ServerProcess server;
-  RawStream services(server.Connect(), kReflection, Field(7, ""));  // list_services
-  const std::string listed = services.Read();
-  EXPECT_THAT(listed, HasSubstr(kService));
-  EXPECT_THAT(listed, HasSubstr("grpc.health.v1.Health"));
-  // file_containing_symbol: enough for a client without the files.
-  for (const char* symbol :
-       {kService, "idempotency.v1.ReserveRequest", "google.rpc.Status", "google.rpc.ErrorInfo"}) {
-    RawStream file(server.Connect(), kReflection, Field(4, symbol));
-    EXPECT_THAT(file.Read(), HasSubstr(".proto")) << symbol;
+  const ServerProcess server;
+  const struct {
+    std::shared_ptr<grpc::Channel> channel;
+    std::string service;
+    std::string other;
+  } ports[] = {{server.Connect(), kService, kAdminService},
+               {server.ConnectToAdmin(), kAdminService, kService}};
+  for (const std::string& reflection : kReflections) {
+    for (const auto& port : ports) {
+      RawStream services(port.channel, reflection, Field(7, ""));  // list_services
+      const std::string listed = services.Read();
+      EXPECT_THAT(listed, HasSubstr(port.service));
+      EXPECT_THAT(listed, HasSubstr("grpc.health.v1.Health"));
+      EXPECT_THAT(listed, Not(HasSubstr(port.other)));
+      // file_containing_symbol: enough for a client without the files.
+      for (const std::string& symbol :
+           {port.service, std::string("idempotency.v1.ReserveRequest"),
+            std::string("google.rpc.Status"), std::string("google.rpc.ErrorInfo"),
+            std::string("grpc.health.v1.Health"),
+            std::string("grpc.reflection.v1.ServerReflection"),
+            std::string("grpc.reflection.v1alpha.ServerReflection")}) {
+        RawStream file(port.channel, reflection, Field(4, symbol));
+        EXPECT_THAT(file.Read(), HasSubstr(".proto\x12")) << symbol;
+      }
+    }
   }
+}
+
+// All threads of a process that wait for gRPC contend with each other: those that
+// gRPC starts by itself, for callbacks and for services that block, would cost every
+// call. Has calls of all kinds first, since some come into being late.
+TEST(Serving, NoThreadOfGrpcsOwnWaitsForCalls) {
+  const ServerProcess server;
+  Api api(server.Connect());
+  api.Grant("k");
+  RawStream watch(server.Connect(), kHealthWatch, Field(1, ""));
+  EXPECT_EQ(watch.Read(), kServing);
+  RawStream reflection(server.ConnectToAdmin(), kReflections[0], Field(7, ""));
+  reflection.Read();
+  const std::vector<std::string> names = server.process().ThreadNames();
+  EXPECT_THAT(names, Contains("calls"));
+  EXPECT_THAT(names, Not(Contains(StartsWith("nexting_thread")))) << "callbacks";
+  EXPECT_THAT(names, Not(Contains(StartsWith("grpcpp_sync")))) << "services that block";
 }
 
 TEST(Serving, ProbesAreOk) {
@@ -106,6 +157,29 @@ TEST_P(Ending, ParkedCallersAreToldAndTheServerEndsInTime) {
 
   server.Start();
   EXPECT_EQ(Api(server.Connect()).Inspect("k").fence(), grant.fence());
+}
+
+// Whatever is open, on either port.
+TEST_P(Ending, OpenCallsOfAllKindsDoNotHoldItUp) {
+  ServerProcess server;
+  Api api(server.Connect());
+  api.Grant("k");
+  AsyncReserve parked(api, Waits("k"));
+  SessionStream session(api);
+  ASSERT_TRUE(session.Send(1, Waits("k")));
+  server.AwaitWaiters(2);
+  std::vector<std::unique_ptr<RawStream>> streams;
+  for (const auto& channel : {server.Connect(), server.ConnectToAdmin()}) {
+    streams.push_back(std::make_unique<RawStream>(channel, kHealthWatch, Field(1, "")));
+    streams.push_back(std::make_unique<RawStream>(channel, kHealthWatch, Field(1, "nobody")));
+    for (const std::string& reflection : kReflections) {
+      streams.push_back(std::make_unique<RawStream>(channel, reflection, Field(7, "")));
+    }
+  }
+  for (const auto& stream : streams) stream->Read();
+  server.process().Signal(GetParam());
+  EXPECT_EQ(server.process().Wait(std::chrono::seconds(20)), 0);
+  EXPECT_EQ(parked.Get().error().reason, "DRAINING");
 }
 
 // The drain window is open until a second signal.

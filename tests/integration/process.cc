@@ -10,6 +10,8 @@
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
@@ -133,6 +135,17 @@ Process::~Process() {
   if (exit_code_.has_value()) return;
   kill(pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
+}
+
+std::vector<std::string> Process::ThreadNames() const {
+  std::vector<std::string> names;
+  const auto tasks = std::filesystem::path("/proc") / std::to_string(pid_) / "task";
+  for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    names.push_back(name);
+  }
+  return names;
 }
 
 void Process::Signal(int signal) const {

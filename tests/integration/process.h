@@ -67,6 +67,8 @@ class Process {
   int Wait(std::chrono::milliseconds patience = kPatience);
 
   pid_t pid() const { return pid_; }
+  // Of all its threads, as they are called now.
+  std::vector<std::string> ThreadNames() const;
   Captured& out() { return *out_; }
   Captured& err() { return *err_; }
 

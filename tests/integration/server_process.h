@@ -49,6 +49,7 @@ class ServerProcess {
   // The command that it is started with.
   Process::Command Command() const;
   Process& process() { return *process_; }
+  const Process& process() const { return *process_; }
   std::string data_dir() const {
     return options_.data_dir.empty() ? dir_.Path("data") : options_.data_dir;
   }

@@ -173,6 +173,9 @@ TEST(Startup, AnAddressInUseIsNamed) {
   ExpectRefusal(RunServer({"--listen", "127.0.0.1:0", "--http-listen", first.http_address(),
                            "--data-dir", dir.Path("b")}),
                 {first.http_address(), "in use"});
+  ExpectRefusal(RunServer({"--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0",
+                           "--admin-listen", first.admin_address(), "--data-dir", dir.Path("c")}),
+                {"admin_listen", first.admin_address(), "in use"});
   Api api(first.Connect());
   EXPECT_EQ(api.Reserve("k").outcome(), v1::OUTCOME_FRESH) << "the first one is not hurt";
 }

@@ -19,6 +19,9 @@ import tempfile
 import urllib.request
 
 SERVICE = "idempotency.v1.IdempotencyService"
+ADMIN = "idempotency.admin.v1.AdminService"
+HEALTH = "grpc.health.v1.Health"
+REFLECTIONS = ("grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection")
 # Of one call or one stop; far above what either takes.
 LIMIT_SECONDS = 60
 # Not UTF-8, with a zero byte.
@@ -43,7 +46,8 @@ namespaces:
 
 
 class Server:
-    """One run of onced on free ports; `address` is where gRPC is served, `http_address` /readyz."""
+    """One run of onced on free ports; `address` is where gRPC is served, `http_address` /readyz,
+    `admin_address` the admin service."""
 
     def __init__(self, binary, data_dir, config):
         self.process = subprocess.Popen(
@@ -57,6 +61,7 @@ class Server:
             if event.get("event") == "serving":
                 self.address = event["listen"]
                 self.http_address = event["http_listen"]
+                self.admin_address = event["admin_listen"]
                 return
         raise SystemExit("onced did not start:\n" + "".join(said))
 
@@ -124,9 +129,26 @@ def replays(answer):
 
 def discovery(smoke):
     done = smoke.run(smoke.server.address, "list")
-    smoke.check("reflection lists the service", SERVICE in done.stdout.split())
+    smoke.check("reflection lists the services",
+                {SERVICE, HEALTH, *REFLECTIONS} == set(done.stdout.split()))
     done = smoke.run(smoke.server.address, "describe", f"{SERVICE}.Reserve")
-    smoke.check("and describes it", "ReserveRequest" in done.stdout)
+    smoke.check("and describes one", "ReserveRequest" in done.stdout)
+    for reflection in REFLECTIONS:
+        asked = json.dumps({"file_containing_symbol": SERVICE})
+        done = smoke.run("-d", asked, smoke.server.address, f"{reflection}/ServerReflectionInfo")
+        smoke.check(f"{reflection} does, too", "file_descriptor_proto" in done.stdout)
+    for service in ("", SERVICE):
+        done = smoke.run("-d", json.dumps({"service": service}), smoke.server.address,
+                         f"{HEALTH}/Check")
+        smoke.check("the health service says SERVING", '"SERVING"' in done.stdout)
+    done = smoke.run("-d", json.dumps({"service": "nobody"}), smoke.server.address,
+                     f"{HEALTH}/Check")
+    smoke.check("and NOT_FOUND of an unknown service", "NotFound" in done.stderr)
+    done = smoke.run(smoke.server.admin_address, "list")
+    smoke.check("the admin port has its own", ADMIN in done.stdout.split()
+                and SERVICE not in done.stdout.split())
+    done = smoke.run(smoke.server.admin_address, f"{ADMIN}/AcceptClock")
+    smoke.check("which answers", "server_time" in done.stdout)
     with urllib.request.urlopen(f"http://{smoke.server.http_address}/readyz") as answer:
         smoke.check("/readyz says so", answer.status == 200)
 

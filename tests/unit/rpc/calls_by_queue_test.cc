@@ -1,5 +1,6 @@
 // UnaryCall and StreamCall, and the CallQueue that they are on: what may happen to
 // them at any time. Sanitizers look on.
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
@@ -301,14 +302,14 @@ TEST_P(CallsByQueue, TheServersEndWaitsForCallsOfAConnectionThatWasCut) {
 }
 
 TEST_P(CallsByQueue, AnUnknownMethodIsUnimplemented) {
-  const grpc::internal::RpcMethod method("/the.Service/Nothing",
-                                         grpc::internal::RpcMethod::NORMAL_RPC);
+  grpc::TemplatedGenericStub<v1::ReserveRequest, v1::ReserveResponse> stub(served_->channel());
   grpc::ClientContext context;
+  const v1::ReserveRequest request;
   v1::ReserveResponse response;
-  const grpc::Status status =
-      grpc::internal::BlockingUnaryCall<v1::ReserveRequest, v1::ReserveResponse>(
-          served_->channel().get(), method, &context, {}, &response);
-  EXPECT_EQ(status.error_code(), grpc::UNIMPLEMENTED);
+  std::promise<grpc::Status> finished;
+  stub.UnaryCall(&context, "/the.Service/Nothing", {}, &request, &response,
+                 [&](grpc::Status status) { finished.set_value(std::move(status)); });
+  EXPECT_EQ(finished.get_future().get().error_code(), grpc::UNIMPLEMENTED);
 }
 
 TEST_P(CallsByQueue, EndInAnyWayAtAnyTime) {
