@@ -20,8 +20,8 @@ namespace onced {
 // Threads:  what is marked RUNS_ON runs on this executor's own thread and takes
 //           no lock; all else may be called from any thread.
 // Lifetime: all that the constructor takes outlives it.
-// Promise:  every request is answered exactly once, at the latest when the
-//           destructor returns.
+// Promise:  every request is answered exactly once. When the destructor returns, all
+//           are executed, and answered but for those that the store still has to tell of.
 // Limits:   queue_max waiting Reserves and Inspects, settle_queue_max others.
 class ShardExecutor {
  public:

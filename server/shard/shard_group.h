@@ -26,8 +26,9 @@ struct Drain {
 // Threads:   one at a time: tests and the simulation drive it without any.
 //            Answers may come from the store's threads.
 // Lifetime:  all that the constructor takes outlives it.
-// Promise:   every request is answered exactly once, by the destructor at the
-//            latest, and none says more than what is durable.
+// Promise:   every request is answered exactly once, and none says more than what is
+//            durable. When the destructor returns, all are answered but for those that
+//            the store still has to tell of.
 // Limits:    waiters, by the policies. Once a write has failed, everything is
 //            refused: nobody knows what is on the disk.
 class ShardGroup {
