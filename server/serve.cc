@@ -273,6 +273,7 @@ int Serve(const Config& config, const Machine& machine) {
   alarm(static_cast<unsigned>(absl::ToInt64Seconds(bound)) + kWatchdogSeconds);
   serving = false;
   (*server)->StopServing();
+  if (*admin_server != nullptr) (*admin_server)->StopServing();
   admin.RequestStop();
   shards.StartDraining();
   if (!store_failed) WaitForSecondSignal(stop_signals, config.drain_window);

@@ -23,22 +23,6 @@ std::size_t BytesOf(const Result& result) {
   return bytes;
 }
 
-// Of what can make an item large; an upper bound.
-std::size_t LargePartBytes(const BatchOutcome& outcome) {
-  const auto* answer = std::get_if<Answer>(&outcome.answer);
-  if (answer == nullptr) return 0;
-  if (const auto* fresh = std::get_if<Fresh>(&answer->reply)) return fresh->checkpoint.size();
-  if (const auto* replayed = std::get_if<Replayed>(&answer->reply))
-    return BytesOf(*replayed->result);
-  const auto* inspected = std::get_if<Inspected>(&answer->reply);
-  if (inspected == nullptr || !inspected->record.has_value()) return 0;
-  if (const auto* pending = std::get_if<Pending>(&inspected->record->phase)) {
-    return 2 * pending->checkpoint.size();  // Once more in `previous`.
-  }
-  const StoredResult& result = std::get<Committed>(inspected->record->phase).result;
-  return outcome.include_result ? BytesOf(*result) : 0;
-}
-
 google::rpc::Status TooLarge() {
   return ErrorOf(Refused{Refusal::kReplyTooLarge, std::nullopt, std::nullopt});
 }
@@ -91,6 +75,21 @@ v1::BatchItem SmallItemOf(const BatchOutcome& outcome) {
 }
 
 }  // namespace
+
+std::size_t LargePartBytes(const BatchOutcome& outcome) {
+  const auto* answer = std::get_if<Answer>(&outcome.answer);
+  if (answer == nullptr) return 0;
+  if (const auto* fresh = std::get_if<Fresh>(&answer->reply)) return fresh->checkpoint.size();
+  if (const auto* replayed = std::get_if<Replayed>(&answer->reply))
+    return BytesOf(*replayed->result);
+  const auto* inspected = std::get_if<Inspected>(&answer->reply);
+  if (inspected == nullptr || !inspected->record.has_value()) return 0;
+  if (const auto* pending = std::get_if<Pending>(&inspected->record->phase)) {
+    return 2 * pending->checkpoint.size();  // Once more in `previous`.
+  }
+  const StoredResult& result = std::get<Committed>(inspected->record->phase).result;
+  return outcome.include_result ? BytesOf(*result) : 0;
+}
 
 v1::BatchResponse BatchResponseOf(const std::vector<BatchOutcome>& outcomes,
                                   std::size_t large_bytes_max) {

@@ -19,6 +19,9 @@ struct BatchOutcome {
   std::variant<google::rpc::Status, Answer> answer;
 };
 
+// Of what can make its item large; an upper bound.
+std::size_t LargePartBytes(const BatchOutcome& outcome);
+
 // One item for each outcome, in their order, less than 4 MiB in all, of which
 // results, records and checkpoints have at most `large_bytes_max`. Those that don't
 // fit become REPLY_TOO_LARGE; a grant is delivered in any case, if need be without

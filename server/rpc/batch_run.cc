@@ -92,8 +92,18 @@ std::vector<ShardSet::Ticket> BatchRun::Submit(absl::AnyInvocable<void()> done) 
 
 void BatchRun::Answered(std::uint32_t index, bool waited, Answer answer) {
   if (waited) share_->Remove();
-  outcomes_[index].answer = std::move(answer);
+  BatchOutcome& outcome = outcomes_[index];
+  outcome.answer = std::move(answer);
+  if (may_wait_) KeepWithinReply(outcome);
   OneLess();
+}
+
+void BatchRun::KeepWithinReply(BatchOutcome& outcome) {
+  if (std::holds_alternative<Fresh>(std::get<Answer>(outcome.answer).reply)) return;
+  const std::size_t bytes = LargePartBytes(outcome);
+  if (kept_bytes_.fetch_add(bytes) + bytes <= limits::kMessageBytesMax) return;
+  std::get<Answer>(outcome.answer).reply =
+      onced::Refused{Refusal::kReplyTooLarge, std::nullopt, std::nullopt};
 }
 
 void BatchRun::OneLess() {

@@ -71,6 +71,9 @@ class BatchRun {
   // Makes a Reserve that can't be parked one that doesn't wait.
   bool ClaimsWait(Request& request, const Waiting& waiting);
   void Answered(std::uint32_t index, bool waited, Answer answer);
+  // While others wait, what wouldn't fit into the reply anyway is not kept: a waiting
+  // operation may take a minute. A grant is always kept.
+  void KeepWithinReply(BatchOutcome& outcome);
   void OneLess();
   void Count(const BatchOutcome& outcome, absl::Duration latency) const;
 
@@ -88,6 +91,7 @@ class BatchRun {
 
   // Each its own answer's.
   std::vector<BatchOutcome> outcomes_;
+  std::atomic<std::size_t> kept_bytes_{0};  // Of results and records in them.
   // Operations not yet answered, and one more for Submit() itself.
   std::atomic<std::size_t> open_{1};
 };

@@ -19,8 +19,8 @@ CallQueue::~CallQueue() {
 }
 
 void CallQueue::Start(Accept accept) {
-  started_ = true;
   runner_ = std::thread([this, accept = std::move(accept)] { Run(accept); });
+  started_ = true;
 }
 
 void CallQueue::Hasten() {

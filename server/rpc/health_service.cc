@@ -53,7 +53,7 @@ class HealthService::Watch final : public StreamCall::Work {
  private:
   void OnReadDone(bool ok) override {
     health_v1::HealthCheckRequest request;
-    auto violation = ok ? Parse(request_, request) : Violation{"request", "there is none"};
+    auto violation = ok ? ParseName(request_, request) : Violation{"request", "there is none"};
     request_.Clear();
     const MutexLock lock(service_.mutex_);
     if (violation.has_value()) return Finish(NotARequest(*violation));
@@ -110,7 +110,7 @@ void HealthService::Accept(CallQueue& queue) {
 
 void HealthService::Check(UnaryCall& call) const {
   health_v1::HealthCheckRequest request;
-  if (const auto violation = Parse(call.request(), request)) {
+  if (const auto violation = ParseName(call.request(), request)) {
     return call.Reply(NotARequest(*violation));
   }
   const auto status = StatusOf(request.service());

@@ -21,7 +21,7 @@ class ReflectionService::Call final : public StreamCall::Work {
   void OnReadDone(bool ok) override {
     if (!ok) return call_.Finish(grpc::Status::OK);  // The half-close.
     reflection_v1::ServerReflectionRequest request;
-    const auto violation = Parse(request_, request);
+    const auto violation = ParseName(request_, request);
     request_.Clear();
     if (violation.has_value()) {
       return call_.Finish(

@@ -125,10 +125,13 @@ void SessionCall::Waits(const Message* message, std::vector<ShardSet::Ticket> ti
 void SessionCall::Answered(Message& message) {
   message.run.Count();
   std::size_t large_bytes_max = 0;
+  bool abandoned = false;
   {
     const MutexLock lock(mutex_);
-    if (!flow_.abandoned()) large_bytes_max = flow_.LargeBytesMax();
+    abandoned = flow_.abandoned();
+    large_bytes_max = flow_.LargeBytesMax();
   }
+  if (abandoned) return Send(message, {});  // Nobody is there to read it.
   v1::SessionResponse response;
   v1::BatchResponse items = message.run.Response(large_bytes_max);
   response.mutable_items()->Swap(items.mutable_items());

@@ -17,6 +17,7 @@ void UnaryCall::Came(bool ok) {
   Await(method_, queue_);
   open_ = method_.cancels ? 2 : 1;
   work_ = method_.begin(*this);
+  request_.Clear();  // Not kept for as long as the call waits.
 }
 
 void UnaryCall::Ended(bool /*ok*/) {

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
+#include "server/ledger/policy.h"
 
 namespace onced {
 namespace {
@@ -18,6 +19,9 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::UnknownField;
+
+// Of a repeated field, so many are searched: no request that is in order has more.
+constexpr int kItemsMax = limits::kBatchOperationsMax;
 
 // A string field on the wire looks like a bytes field; its parser says whether
 // the text is UTF-8.
@@ -48,6 +52,7 @@ std::optional<std::string> FindBadText(const Descriptor& type, const std::string
     const FieldDescriptor* field = type.FindFieldByNumber(value.number());
     if (field == nullptr || value.type() != UnknownField::TYPE_LENGTH_DELIMITED) continue;
     const int index = seen[static_cast<std::size_t>(field->index())]++;
+    if (index >= kItemsMax) return std::nullopt;
     const auto inner = FindBadTextIn(*field, value.length_delimited());
     if (!inner.has_value()) continue;
     std::string path = field->name();
@@ -76,6 +81,13 @@ std::optional<Violation> Parse(const grpc::ByteBuffer& bytes, google::protobuf::
   const auto path = FindBadText(*message.GetDescriptor(), Flatten(bytes));
   if (path.has_value()) return Violation{*path, "must be valid UTF-8"};
   return Violation{"request", absl::StrCat("the bytes are not a ", message.GetTypeName())};
+}
+
+std::optional<Violation> ParseName(const grpc::ByteBuffer& bytes,
+                                   google::protobuf::Message& message) {
+  if (bytes.Length() <= kNameRequestBytesMax) return Parse(bytes, message);
+  return Violation{"request", absl::StrCat("must have at most ", kNameRequestBytesMax,
+                                           " bytes, has ", bytes.Length())};
 }
 
 grpc::ByteBuffer Serialize(const google::protobuf::Message& message) {

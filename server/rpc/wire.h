@@ -16,6 +16,12 @@ namespace onced {
 // without a word, to a string that isn't UTF-8.
 std::optional<Violation> Parse(const grpc::ByteBuffer& bytes, google::protobuf::Message& message);
 
+// The same, of a request that is little more than a name: of more bytes than that it is
+// refused before they are looked at.
+inline constexpr std::size_t kNameRequestBytesMax = 4'096;
+std::optional<Violation> ParseName(const grpc::ByteBuffer& bytes,
+                                   google::protobuf::Message& message);
+
 grpc::ByteBuffer Serialize(const google::protobuf::Message& message);
 
 }  // namespace onced

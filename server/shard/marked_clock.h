@@ -30,7 +30,8 @@ class MarkedClock {
     const absl::Duration ahead = std::clamp(now - started_, kLeadMin, kMarkLeadMax);
     const absl::Status raised = store_.RaiseClockMark(now + ahead);
     if (!raised.ok()) return raised;
-    return now;
+    // That took as long as the disk does.
+    return std::min(clock_.Now(), store_.clock_mark());
   }
 
   static constexpr absl::Duration kLeadMin = absl::Milliseconds(20);

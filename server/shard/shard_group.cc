@@ -19,16 +19,15 @@ struct Decided {
   Answerer answerer;
   Answer answer;
   UnitOfWork::Slot slot;
-  bool changed = false;  // The key's record was written in the same drain.
 
   void Send() { std::move(answerer)(std::move(answer)); }
 };
 
+// Those that have to do with a write that isn't durable yet, this drain's or an earlier
+// one's: had it failed, nobody would know what is so.
 void SendWhenDurable(std::vector<Decided>& all, const absl::Status& durable) {
   for (Decided& one : all) {
-    if (!durable.ok()) {
-      one.answer.reply = Because(one.changed ? Refusal::kOutcomeUnknown : Refusal::kStoreFailed);
-    }
+    if (!durable.ok()) one.answer.reply = Because(Refusal::kOutcomeUnknown);
     one.Send();
   }
 }
@@ -41,9 +40,9 @@ void SendWhenDurable(std::vector<Decided>& all, const absl::Status& durable) {
 //   3. the requests are judged in their order, on the records as found;
 //   4. leases that ended hand their keys on, or end the waits;
 //   5. waits that are over are judged a last time;
-//   6. one batch is written; when it is durable, everything is answered that has
-//      to do with it, or with one that is still being written;
-//   7. what has to do with neither is answered at once.
+//   6. what has nothing to do with what is written here, or still being written, is
+//      answered at once: writing may have to wait for room;
+//   7. one batch is written; when it is durable, the rest is answered.
 class ShardGroup::Round {
  public:
   Round(ShardGroup& group, Drain drain, absl::Time now)
@@ -66,13 +65,12 @@ class ShardGroup::Round {
         [&](UnitOfWork& loaded) {
           work_ = &loaded;
           Judge();
-          Part(waiting);
+          AnswerSettled(waiting);
         },
         [undurable = std::move(undurable), failed = group_.failed_](const absl::Status& durable) {
           if (!durable.ok()) failed->store(true);
           SendWhenDurable(*undurable, durable);
         });
-    for (Decided& one : decided_) one.Send();
   }
 
  private:
@@ -242,15 +240,16 @@ class ShardGroup::Round {
   }
 
   // ---- 6 ----
-  // Moves those to `waiting` that have to wait for the disk, and leaves the others.
-  void Part(std::vector<Decided>& waiting) {
-    std::vector<Decided> settled;
+  // Moves those to `waiting` that have to wait for the disk.
+  void AnswerSettled(std::vector<Decided>& waiting) {
     waiting.reserve(decided_.size());
     for (Decided& one : decided_) {
-      one.changed = work_->entries()[one.slot.index].changed;
-      (work_->Settled(one.slot) ? settled : waiting).push_back(std::move(one));
+      if (work_->Settled(one.slot)) {
+        one.Send();
+      } else {
+        waiting.push_back(std::move(one));
+      }
     }
-    decided_.swap(settled);
   }
 
   void Hold(Request request, UnitOfWork::Slot slot, Reply reply, absl::Duration waited = {}) {

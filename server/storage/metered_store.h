@@ -13,8 +13,8 @@ namespace onced {
 
 // Threads:  as Store. `on_failure` is called on whatever thread hears of it,
 //           once for each failed write.
-// Lifetime: all that the constructor takes outlives it; it outlives what the store
-//           has still to tell of, unless nothing of that fails.
+// Lifetime: all that the constructor takes outlives it; it outlives every unit that
+//           changes something and is still to be told of.
 class MeteredStore final : public Store {
  public:
   MeteredStore(Store& store, const Clock& clock, Telemetry& telemetry,

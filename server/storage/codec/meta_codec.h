@@ -25,7 +25,11 @@ namespace onced {
 //   "clock"      i64 mark                                     ahead of the time used
 //   "outage"     u32 outages | as many times: i64 down_since  at every opening
 //                | i64 serving_since | i64 grace_until
-//   "fence-0007" i64 last fence that shard 7 handed out       with the grant
+//   "fence-0007" i64 fence, see below                         with some grants
+//
+// "fence-" has the last fence that the shard handed out, with its grant, where that is not
+// below the mark: all others are, so that the shard's last one is that or less than the
+// mark in microseconds.
 //
 // `format` is that of the whole store. Every format, for ever, has the u32
 // format at the beginning and the checksum at the end of "store", so that an

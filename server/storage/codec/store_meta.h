@@ -23,7 +23,9 @@ struct StoreMeta {
   StoreIdentity identity;
   Outages outages;
   absl::Time clock_mark;
-  std::vector<Fence> fences;  // The last of each shard.
+  // Of each shard, the last that was stored. What was handed out is that or less, or
+  // below the clock mark.
+  std::vector<Fence> fences;
   bool operator==(const StoreMeta&) const = default;
 };
 

@@ -148,6 +148,7 @@ absl::Status Committer::Write() {
 // at once. Nobody hears of a change before it was told to those whose it is.
 void Committer::Tell(const absl::Status& status) {
   for (Told& told : writing_.told) std::move(told)(status);
+  writing_.told.clear();  // Not kept until the next batch.
   std::vector<Told> asked;
   {
     const MutexLock lock(mutex_);

@@ -40,10 +40,13 @@ struct Ticket {
 //            was added.
 // Promise:   what was added in one call is in one batch, and batches are written
 //            in the order of their tickets. Everybody is told exactly once: those who
-//            added in their order, and who asks after those who added before. Once a
-//            write has failed, nothing more is written, and everybody is told so.
+//            added in their order, and who asks after those who added before, as
+//            long as nothing fails. Once a write has failed, nothing more is written,
+//            and everybody is told so.
 // Limits:    the batch that is being filled has at most kBytesMax, or what one call
-//            added: who would add more waits until it is being written.
+//            added: who would add more waits until it is being written. Who is to be
+//            told isn't counted. With a disk that hangs it is the clock mark that
+//            stops everybody, within a second.
 class Committer {
  public:
   // Must neither block for long nor call the committer.

@@ -18,7 +18,8 @@ namespace onced {
 //            written. Those that come meanwhile are collected apart.
 // Threads:   one at a time.
 // Limits:    what is not written yet, and what was changed while that came to be: a
-//            few of the committer's batches.
+//            few of the committer's batches. A shard that nobody asks any more keeps
+//            its last changes.
 class Unwritten {
  public:
   struct Change {

@@ -88,8 +88,8 @@ mutants() {
     'return !entry.changed;'
   mutant unknown unit_shard_test '*/Answered.OfADiskThatFails/*' \
     server/shard/shard_group.cc \
-    'Because(one.changed ? Refusal::kOutcomeUnknown : Refusal::kStoreFailed)' \
-    'Because(one.changed ? Refusal::kStoreFailed : Refusal::kStoreFailed)'
+    'one.answer.reply = Because(Refusal::kOutcomeUnknown);' \
+    'one.answer.reply = Because(Refusal::kStoreFailed);'
   mutant watermark fault_machine_test Damage.OfTheNewestLog \
     server/storage/rocksdb/durable_check.cc \
     'if (mark_.has_value() && sight.last_sequence < mark_->sequence) {' \
