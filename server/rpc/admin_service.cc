@@ -36,16 +36,16 @@ std::array<UnaryCall::Method, 2> AdminService::MakeMethods() {
   };
   return {
       UnaryCall::Method{.request = [this](auto... arguments) { RequestBackup(arguments...); },
-                        .begin = beginner(&AdminService::Backup)},
+                        .begin = beginner(&AdminService::BeginBackup)},
       UnaryCall::Method{.request = [this](auto... arguments) { RequestAcceptClock(arguments...); },
-                        .begin = beginner(&AdminService::AcceptClock)}};
+                        .begin = beginner(&AdminService::BeginAcceptClock)}};
 }
 
 void AdminService::Accept(CallQueue& queue) {
   for (const UnaryCall::Method& method : methods_) UnaryCall::Await(method, queue);
 }
 
-void AdminService::Backup(UnaryCall& call) {
+void AdminService::BeginBackup(UnaryCall& call) {
   if (!Takes<admin_v1::BackupRequest>(call)) return;
   const auto refuse = [&call](AdminRefusal refusal) { call.Reply(ToGrpc(ErrorOf(refusal))); };
   if (!options_.make_backup) return refuse(AdminRefusal::kBackupNotConfigured);
@@ -77,7 +77,7 @@ absl::StatusOr<BackupReport> AdminService::MakeBackup() {
   return report;
 }
 
-void AdminService::AcceptClock(UnaryCall& call) {
+void AdminService::BeginAcceptClock(UnaryCall& call) {
   if (!Takes<admin_v1::AcceptClockRequest>(call)) return;
   const absl::Duration step = clock_.Accept();
   if (step != absl::ZeroDuration()) telemetry_.ClockAccepted(step);

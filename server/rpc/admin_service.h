@@ -54,8 +54,8 @@ class AdminService final : public RawAdminService {
  private:
   std::array<UnaryCall::Method, 2> MakeMethods();
   // Each replies, at once or later.
-  void Backup(UnaryCall& call);
-  void AcceptClock(UnaryCall& call);
+  void BeginBackup(UnaryCall& call);
+  void BeginAcceptClock(UnaryCall& call);
   // On the worker's thread.
   absl::StatusOr<BackupReport> MakeBackup();
 

@@ -35,22 +35,12 @@ class HealthService::Watch final : public StreamCall::Work {
     const MutexLock lock(service_.mutex_);
     service_.watches_.insert(this);
     call_.StartRead(&request_);
-    Proceed();
-  }
-  // Says what is new, if anything is.
-  void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(service_.mutex_) {
-    if (finished_ || writing_) return;
-    if (service_.ending_) return Finish({grpc::UNAVAILABLE, "the server is shutting down"});
-    if (!name_.has_value()) return;
-    const Status status =
-        service_.LockedStatusOf(*name_).value_or(health_v1::HealthCheckResponse::SERVICE_UNKNOWN);
-    if (told_ == status) return;
-    told_ = status;
-    writing_ = true;
-    call_.StartWrite(Serialize(ResponseOf(status)));
+    service_.Proceed(*this);
   }
 
  private:
+  friend class HealthService;
+
   void OnReadDone(bool ok) override {
     health_v1::HealthCheckRequest request;
     auto violation = ok ? ParseName(request_, request) : Violation{"request", "there is none"};
@@ -58,21 +48,21 @@ class HealthService::Watch final : public StreamCall::Work {
     const MutexLock lock(service_.mutex_);
     if (violation.has_value()) return Finish(NotARequest(*violation));
     name_ = request.service();
-    Proceed();
+    service_.Proceed(*this);
   }
   void OnWriteDone(bool ok) override {
     const MutexLock lock(service_.mutex_);
     writing_ = false;
-    if (!ok) return Finish(grpc::Status::CANCELLED);
-    if (cancelled_) return Finish(grpc::Status::CANCELLED);
-    Proceed();
+    if (!ok || cancelled_) return Finish(grpc::Status::CANCELLED);
+    service_.Proceed(*this);
   }
   void OnCancel() override {
     const MutexLock lock(service_.mutex_);
     cancelled_ = true;
     if (!writing_) Finish(grpc::Status::CANCELLED);
   }
-  void Finish(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(service_.mutex_) {
+  // Under the service's lock.
+  void Finish(const grpc::Status& status) {
     if (!std::exchange(finished_, true)) call_.Finish(status);
   }
 
@@ -94,7 +84,7 @@ HealthService::HealthService(std::string service_name)
     : service_name_(std::move(service_name)),
       check_{.request = [this](auto... arguments) { RequestCheck(arguments...); },
              .begin = [this](UnaryCall& call) -> std::unique_ptr<UnaryCall::Work> {
-               Check(call);
+               ReplyTo(call);
                return nullptr;
              }},
       watch_{.request = [this](auto... arguments) { RequestRawWatch(arguments...); },
@@ -108,7 +98,7 @@ void HealthService::Accept(CallQueue& queue) {
   StreamCall::Await(watch_, queue);
 }
 
-void HealthService::Check(UnaryCall& call) const {
+void HealthService::ReplyTo(UnaryCall& call) const {
   health_v1::HealthCheckRequest request;
   if (const auto violation = ParseName(call.request(), request)) {
     return call.Reply(NotARequest(*violation));
@@ -124,16 +114,28 @@ std::optional<HealthService::Status> HealthService::LockedStatusOf(const std::st
                   : health_v1::HealthCheckResponse::NOT_SERVING;
 }
 
+void HealthService::Proceed(Watch& watch) {
+  if (watch.finished_ || watch.writing_) return;
+  if (ending_) return watch.Finish({grpc::UNAVAILABLE, "the server is shutting down"});
+  if (!watch.name_.has_value()) return;
+  const Status status =
+      LockedStatusOf(*watch.name_).value_or(health_v1::HealthCheckResponse::SERVICE_UNKNOWN);
+  if (watch.told_ == status) return;
+  watch.told_ = status;
+  watch.writing_ = true;
+  watch.call_.StartWrite(Serialize(ResponseOf(status)));
+}
+
 void HealthService::StopServing() {
   const MutexLock lock(mutex_);
   serving_ = false;
-  for (Watch* watch : watches_) watch->Proceed();
+  for (Watch* watch : watches_) Proceed(*watch);
 }
 
 void HealthService::EndWatches() {
   const MutexLock lock(mutex_);
   ending_ = true;
-  for (Watch* watch : watches_) watch->Proceed();
+  for (Watch* watch : watches_) Proceed(*watch);
 }
 
 }  // namespace onced

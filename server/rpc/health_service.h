@@ -58,7 +58,7 @@ class HealthService final : public RawHealth {
   using Status = health_v1::HealthCheckResponse::ServingStatus;
   class Watch;
 
-  void Check(UnaryCall& call) const;
+  void ReplyTo(UnaryCall& call) const;
   // nullopt: nothing is known of that service.
   std::optional<Status> StatusOf(const std::string& name) const ABSL_LOCKS_EXCLUDED(mutex_) {
     const MutexLock lock(mutex_);
@@ -66,6 +66,9 @@ class HealthService final : public RawHealth {
   }
   std::optional<Status> LockedStatusOf(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // Tells it what is new, if anything is.
+  void Proceed(Watch& watch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Constant after construction.
   const std::string service_name_;

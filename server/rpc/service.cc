@@ -66,7 +66,7 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
   return owned;
 }
 
-std::unique_ptr<UnaryCall::Work> IdempotencyService::Batch(UnaryCall& rpc) {
+std::unique_ptr<UnaryCall::Work> IdempotencyService::BeginBatch(UnaryCall& rpc) {
   auto call = std::make_unique<BatchCall>(shards_, telemetry_, in_flight_, rpc);
   v1::BatchRequest batch;
   if (auto violation = Parse(rpc.request(), batch)) {
@@ -104,7 +104,7 @@ std::vector<UnaryCall::Method> IdempotencyService::MakeMethods() {
           {.request = requester(&RawService::RequestInspect),
            .begin = single(Method::kInspect, v1::InspectRequest(), inspected)},
           {.request = requester(&RawService::RequestBatch),
-           .begin = [this](UnaryCall& rpc) { return Batch(rpc); }}};
+           .begin = [this](UnaryCall& rpc) { return BeginBatch(rpc); }}};
 }
 
 StreamCall::Method IdempotencyService::MakeSessionMethod() {

@@ -59,7 +59,7 @@ class IdempotencyService final : public RawService {
   // the parsed message, what turns an Answer into a response.
   template <typename Message, typename EncoderFor>
   std::unique_ptr<UnaryCall::Work> Single(Method method, UnaryCall& call, EncoderFor encoder_for);
-  std::unique_ptr<UnaryCall::Work> Batch(UnaryCall& call);
+  std::unique_ptr<UnaryCall::Work> BeginBatch(UnaryCall& call);
   std::vector<UnaryCall::Method> MakeMethods();
   StreamCall::Method MakeSessionMethod();
 

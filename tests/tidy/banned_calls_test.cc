@@ -52,7 +52,8 @@ const Ban kBans[] = {
       "absl::WriterMutexLock", "absl::Notification", "absl::BlockingCounter",
       "absl/synchronization/"},
      {"server/", "client/"},
-     {}},
+     // It turns off what gRPC's locks do beside locking.
+     {"server/rpc/grpc_server.cc"}},
     {"an unannotated lock: use server/base/mutex.h",
      {"std::mutex", "std::recursive_mutex", "std::shared_mutex", "std::timed_mutex",
       "std::condition_variable", "std::condition_variable_any", "std::lock_guard",
