@@ -325,15 +325,11 @@ class World {
   void Check() {
     SessionLoad all;
     SessionLoad waiting;
-    std::size_t unsent_bytes = 0;
     for (const Message& message : executing_) all += message.load;
     for (const Message& message : executing_) {
       if (message.waits) waiting += message.load;
     }
-    for (const Message& message : unsent_) {
-      all += message.load;
-      unsent_bytes += message.bytes;
-    }
+    for (const Message& message : unsent_) all += message.load;
     EXPECT_LE(all.messages, kMessagesMax);
     EXPECT_LT(all.operations, kOperationsMax + limits::kBatchOperationsMax);
     EXPECT_LT(all.bytes, kRequestBytesMax + limits::kMessageBytesMax);
