@@ -340,7 +340,7 @@ TEST_P(StoreConformance, DoesNotTellTheKeyOfADamagedRecord) {
 
 TEST_P(StoreConformance, NextFenceIsTheTimeOrMore) {
   EXPECT_EQ(NextFenceOf(store(), kPlace, TestStart()), Fence{absl::ToUnixMicros(TestStart())});
-  EXPECT_EQ(NextFenceOf(store(), kPlace, absl::UnixEpoch()), Fence{1});
+  EXPECT_GE(NextFenceOf(store(), kPlace, absl::UnixEpoch()), Fence{1});
 }
 
 TEST_P(StoreConformance, FencesOfAShardGrowForAllItsKeys) {
