@@ -1,14 +1,16 @@
 // What gRPC alone can do: answers calls of the API with what has the right shape, and
-// knows, stores and checks nothing. On the same port settings as the server's.
+// knows, stores and checks nothing: by gRPC's callback API, as its tutorial has it.
 //
 //   bench_echo HOST:PORT
+#include <grpcpp/grpcpp.h>
 #include <signal.h>
 
+#include <chrono>
 #include <cstdio>
+#include <memory>
 #include <string>
 
 #include "idempotency/v1/idempotency.grpc.pb.h"
-#include "server/rpc/grpc_server.h"
 #include "tests/bench/load/workload.h"
 
 namespace onced::bench {
@@ -19,7 +21,7 @@ namespace v1 = idempotency::v1;
 constexpr std::int64_t kSeconds = 1'800'000'000;
 constexpr std::int64_t kFence = 1'800'000'000'000'000;
 constexpr int kNanos = 123'456'000;
-constexpr std::size_t kBufferBytesMax = std::size_t{128} << 20;  // As onced has by default.
+constexpr int kStreamsMax = 256;  // As onced.
 // As long as the real ones.
 constexpr char kToken[] = "00000000-0123456789abcdef0123456789abcdef";
 constexpr char kSha256[] = "0123456789abcdef0123456789abcdef";
@@ -154,20 +156,21 @@ int Main(const std::string& address) {
   sigaddset(&stop_signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
   Echo echo;
-  const auto server =
-      GrpcServer::Listen({.setting = "address",
-                          .address = address,
-                          .service_name = v1::IdempotencyService::service_full_name(),
-                          .buffer_bytes_max = kBufferBytesMax},
-                         echo);
-  if (!server.ok()) {
-    std::fprintf(stderr, "bench_echo: %s\n", std::string(server.status().message()).c_str());
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsMax);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.RegisterService(&echo);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr || port == 0) {
+    std::fprintf(stderr, "bench_echo: can't listen on %s\n", address.c_str());
     return 1;
   }
-  std::fprintf(stderr, "{\"event\":\"serving\",\"listen\":\"127.0.0.1:%d\"}\n", (*server)->port());
+  std::fprintf(stderr, "{\"event\":\"serving\",\"listen\":\"127.0.0.1:%d\"}\n", port);
   int received = 0;
   sigwait(&stop_signals, &received);
-  (*server)->Shutdown();
+  server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(250));
   return 0;
 }
 
