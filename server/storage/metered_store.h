@@ -7,7 +7,7 @@
 
 #include "server/base/clock.h"
 #include "server/base/telemetry.h"
-#include "server/storage/store.h"
+#include "server/storage/store_wrapper.h"
 
 namespace onced {
 
@@ -15,16 +15,19 @@ namespace onced {
 //           once for each failed write.
 // Lifetime: all that the constructor takes outlives it; it outlives every unit that
 //           changes something and is still to be told of.
-class MeteredStore final : public Store {
+class MeteredStore final : public StoreWrapper {
  public:
   MeteredStore(Store& store, const Clock& clock, Telemetry& telemetry,
                std::function<void()> on_failure)
-      : store_(store), clock_(clock), telemetry_(telemetry), on_failure_(std::move(on_failure)) {}
+      : StoreWrapper(store),
+        clock_(clock),
+        telemetry_(telemetry),
+        on_failure_(std::move(on_failure)) {}
 
   void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override {
     // Shared: set at the body's end, read when durable, which may be later.
     auto written_from = std::make_shared<absl::Time>(absl::InfinitePast());
-    store_.Run(
+    real().Run(
         std::move(work),
         [&](UnitOfWork& loaded) {
           body(loaded);
@@ -36,17 +39,12 @@ class MeteredStore final : public Store {
         });
   }
 
-  const StoreIdentity& identity() const override { return store_.identity(); }
-  const Outages& outages() const override { return store_.outages(); }
-  absl::Time clock_mark() const override { return store_.clock_mark(); }
   absl::Status RaiseClockMark(absl::Time mark) override {
     const absl::Time from = clock_.Now();
-    absl::Status status = store_.RaiseClockMark(mark);
+    absl::Status status = real().RaiseClockMark(mark);
     Report(status, from);
     return status;
   }
-  bool LowOnSpace() const override { return store_.LowOnSpace(); }
-  std::uint64_t EstimateKeys() const override { return store_.EstimateKeys(); }
 
  private:
   void Report(const absl::Status& status, absl::Time from) {
@@ -56,7 +54,6 @@ class MeteredStore final : public Store {
     on_failure_();
   }
 
-  Store& store_;
   const Clock& clock_;
   Telemetry& telemetry_;
   const std::function<void()> on_failure_;

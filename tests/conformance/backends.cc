@@ -10,6 +10,7 @@
 #include "server/storage/codec/record_codec.h"
 #include "server/storage/memory/memory_store.h"
 #include "server/storage/rocksdb/rocks_store.h"
+#include "server/storage/store_wrapper.h"
 #include "tests/conformance/raw_rocks.h"
 #include "tests/conformance/temp_dir.h"
 #include "tests/support/faulty_store.h"
@@ -40,33 +41,11 @@ class MemoryBackend final : public Backend {
   std::unique_ptr<MemoryStore> store_;
 };
 
-class FaultyBackend final : public Backend {
- public:
-  absl::Status Open(const OpenOptions& options) override {
-    store_.reset();
-    const absl::Status opened = memory_.Open(options);
-    if (opened.ok()) store_ = std::make_unique<FaultyStore>(memory_.store());
-    return opened;
-  }
-  Store& store() override { return *store_; }
-  void CloseAndDamage(const Place& place, const std::string& bytes) override {
-    store_.reset();
-    memory_.CloseAndDamage(place, bytes);
-  }
-
- private:
-  MemoryBackend memory_;
-  std::unique_ptr<FaultyStore> store_;
-};
-
 // A store in memory whose disk is slow: what was changed is written by a thread of
 // its own, and is told by that.
-class SlowStore final : public Store {
+class SlowStore final : public StoreWrapper {
  public:
-  explicit SlowStore(Store& real) : faulty_(real) {
-    faulty_.HoldDurability();
-    disk_ = std::thread([this] { Write(); });
-  }
+  explicit SlowStore(Store& real) : SlowStore(std::make_unique<FaultyStore>(real)) {}
   ~SlowStore() override {
     {
       const MutexLock lock(mutex_);
@@ -74,24 +53,25 @@ class SlowStore final : public Store {
     }
     work_.NotifyOne();
     disk_.join();
-    faulty_.ReleaseDurability();
+    faulty_->ReleaseDurability();
   }
 
   void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override {
-    faulty_.Run(std::move(work), body, std::move(durable));
+    StoreWrapper::Run(std::move(work), body, std::move(durable));
     {
       const MutexLock lock(mutex_);
       added_ = true;
     }
     work_.NotifyOne();
   }
-  const StoreIdentity& identity() const override { return faulty_.identity(); }
-  const Outages& outages() const override { return faulty_.outages(); }
-  absl::Time clock_mark() const override { return faulty_.clock_mark(); }
-  absl::Status RaiseClockMark(absl::Time mark) override { return faulty_.RaiseClockMark(mark); }
-  std::uint64_t EstimateKeys() const override { return faulty_.EstimateKeys(); }
 
  private:
+  explicit SlowStore(std::unique_ptr<FaultyStore> faulty)
+      : StoreWrapper(*faulty), faulty_(std::move(faulty)) {
+    faulty_->HoldDurability();
+    disk_ = std::thread([this] { Write(); });
+  }
+
   void Write() {
     while (true) {
       {
@@ -100,12 +80,12 @@ class SlowStore final : public Store {
         if (stopping_) return;
         added_ = false;
       }
-      while (faulty_.ReleaseSome(1)) {
+      while (faulty_->ReleaseSome(1)) {
       }
     }
   }
 
-  FaultyStore faulty_;
+  const std::unique_ptr<FaultyStore> faulty_;
   Mutex mutex_;
   CondVar work_;
   bool added_ ABSL_GUARDED_BY(mutex_) = false;
@@ -113,12 +93,14 @@ class SlowStore final : public Store {
   std::thread disk_;
 };
 
-class SlowBackend final : public Backend {
+// A wrapper round a store in memory.
+template <typename Wrapper>
+class WrappedBackend final : public Backend {
  public:
   absl::Status Open(const OpenOptions& options) override {
     store_.reset();
     const absl::Status opened = memory_.Open(options);
-    if (opened.ok()) store_ = std::make_unique<SlowStore>(memory_.store());
+    if (opened.ok()) store_ = std::make_unique<Wrapper>(memory_.store());
     return opened;
   }
   Store& store() override { return *store_; }
@@ -129,7 +111,7 @@ class SlowBackend final : public Backend {
 
  private:
   MemoryBackend memory_;
-  std::unique_ptr<SlowStore> store_;
+  std::unique_ptr<Wrapper> store_;
 };
 
 class RocksBackend final : public Backend {
@@ -160,8 +142,10 @@ class RocksBackend final : public Backend {
 }  // namespace
 
 std::unique_ptr<Backend> MakeMemoryBackend() { return std::make_unique<MemoryBackend>(); }
-std::unique_ptr<Backend> MakeFaultyBackend() { return std::make_unique<FaultyBackend>(); }
-std::unique_ptr<Backend> MakeSlowBackend() { return std::make_unique<SlowBackend>(); }
+std::unique_ptr<Backend> MakeFaultyBackend() {
+  return std::make_unique<WrappedBackend<FaultyStore>>();
+}
+std::unique_ptr<Backend> MakeSlowBackend() { return std::make_unique<WrappedBackend<SlowStore>>(); }
 std::unique_ptr<Backend> MakeRocksBackend() { return std::make_unique<RocksBackend>(); }
 
 }  // namespace onced

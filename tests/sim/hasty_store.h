@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "server/storage/store.h"
+#include "server/storage/store_wrapper.h"
 #include "tests/sim/lying_store.h"
 
 namespace onced::sim {
@@ -16,14 +16,14 @@ namespace onced::sim {
 //
 // Threads:  one at a time.
 // Lifetime: `real` and `disk` outlive it. `disk` has what is durable alone.
-class HastyStore final : public Store {
+class HastyStore final : public StoreWrapper {
  public:
   HastyStore(Store& real, Store& disk, Lie lie, std::uint64_t seed)
-      : real_(real), disk_(disk), lie_(lie), random_(seed) {}
+      : StoreWrapper(real), disk_(disk), lie_(lie), random_(seed) {}
 
   void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override {
     const bool tells_first = lie_ == Lie::kTellsFirst;
-    real_.Run(
+    real().Run(
         std::move(work),
         [&](UnitOfWork& loaded) {
           for (UnitOfWork::Entry& entry : loaded.entries()) Spoil(entry);
@@ -32,11 +32,6 @@ class HastyStore final : public Store {
         tells_first ? Durable([](const absl::Status&) {}) : std::move(durable));
     if (tells_first) std::move(durable)(absl::OkStatus());
   }
-  const StoreIdentity& identity() const override { return real_.identity(); }
-  const Outages& outages() const override { return real_.outages(); }
-  absl::Time clock_mark() const override { return real_.clock_mark(); }
-  absl::Status RaiseClockMark(absl::Time mark) override { return real_.RaiseClockMark(mark); }
-  std::uint64_t EstimateKeys() const override { return real_.EstimateKeys(); }
 
  private:
   void Spoil(UnitOfWork::Entry& entry) {
@@ -53,7 +48,6 @@ class HastyStore final : public Store {
     entry.durable = true;
   }
 
-  Store& real_;
   Store& disk_;
   const Lie lie_;
   std::mt19937_64 random_;

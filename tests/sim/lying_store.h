@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
-#include "server/storage/store.h"
+#include "server/storage/store_wrapper.h"
 
 namespace onced::sim {
 
@@ -29,13 +29,13 @@ enum class Lie {
 //
 // Threads:  one at a time.
 // Lifetime: `real` outlives it.
-class LyingStore final : public Store {
+class LyingStore final : public StoreWrapper {
  public:
   LyingStore(Store& real, Lie lie, std::uint64_t seed)
-      : real_(real), lie_(lie), random_(seed), mark_(real.clock_mark()) {}
+      : StoreWrapper(real), lie_(lie), random_(seed), mark_(real.clock_mark()) {}
 
   void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override {
-    real_.Run(
+    real().Run(
         std::move(work),
         [&](UnitOfWork& loaded) {
           for (UnitOfWork::Entry& entry : loaded.entries()) Spoil(entry);
@@ -44,17 +44,14 @@ class LyingStore final : public Store {
         },
         std::move(durable));
   }
-  const StoreIdentity& identity() const override { return real_.identity(); }
-  const Outages& outages() const override { return real_.outages(); }
   absl::Time clock_mark() const override {
-    return lie_ == Lie::kForgetsTime ? mark_ : real_.clock_mark();
+    return lie_ == Lie::kForgetsTime ? mark_ : real().clock_mark();
   }
   absl::Status RaiseClockMark(absl::Time mark) override {
-    if (lie_ != Lie::kForgetsTime) return real_.RaiseClockMark(mark);
+    if (lie_ != Lie::kForgetsTime) return real().RaiseClockMark(mark);
     mark_ = std::max(mark_, mark);
     return absl::OkStatus();
   }
-  std::uint64_t EstimateKeys() const override { return real_.EstimateKeys(); }
 
  private:
   bool Sometimes() { return random_() % 4 == 0; }
@@ -78,7 +75,6 @@ class LyingStore final : public Store {
     entry.changed = false;
   }
 
-  Store& real_;
   const Lie lie_;
   std::mt19937_64 random_;
   absl::Time mark_;

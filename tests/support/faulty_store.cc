@@ -202,7 +202,7 @@ void FaultyStore::Read(UnitOfWork& work, const std::vector<std::size_t>& which) 
   auto reads = std::make_unique<UnitOfWork>();
   // All of them, for the fences of their shards.
   for (const UnitOfWork::Entry& entry : work.entries()) reads->Want(entry.shard, entry.key);
-  real_.Run(
+  real().Run(
       std::move(reads),
       [&](UnitOfWork& read) {
         for (const std::size_t i : which) {
@@ -229,7 +229,7 @@ absl::Status FaultyStore::Save(const UnitOfWork& work) {
   auto writes = std::make_unique<UnitOfWork>();
   for (const UnitOfWork::Entry& entry : work.entries()) writes->Want(entry.shard, entry.key);
   absl::Status saved;
-  real_.Run(
+  real().Run(
       std::move(writes),
       [&work](UnitOfWork& write) {
         for (std::size_t i = 0; i < work.entries().size(); ++i) {
@@ -261,11 +261,11 @@ absl::Status FaultyStore::FailedEarlier() const {
 absl::Status FaultyStore::RaiseClockMark(absl::Time mark) {
   {
     MutexLock lock(mutex_);
-    if (mark <= real_.clock_mark()) return absl::OkStatus();
+    if (mark <= real().clock_mark()) return absl::OkStatus();
     if (fail_clock_mark_) failed_ = true;
     if (failed_) return absl::UnavailableError("fake: the clock mark was not written");
   }
-  return real_.RaiseClockMark(mark);
+  return real().RaiseClockMark(mark);
 }
 
 }  // namespace onced

@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "server/base/mutex.h"
-#include "server/storage/store.h"
+#include "server/storage/store_wrapper.h"
 
 namespace onced {
 
@@ -30,9 +30,9 @@ namespace onced {
 // Threads:  as Store says; the saboteur's functions from any thread.
 // Lifetime: `real` outlives it. To destroy it is a crash: what is held is lost, and
 //           nobody is told.
-class FaultyStore final : public Store {
+class FaultyStore final : public StoreWrapper {
  public:
-  explicit FaultyStore(Store& real) : real_(real) {}
+  explicit FaultyStore(Store& real) : StoreWrapper(real) {}
 
   // ---- For saboteurs ----
 
@@ -69,12 +69,8 @@ class FaultyStore final : public Store {
   // ---- Store ----
   void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override
       ABSL_LOCKS_EXCLUDED(mutex_);
-  const StoreIdentity& identity() const override { return real_.identity(); }
-  const Outages& outages() const override { return real_.outages(); }
-  absl::Time clock_mark() const override { return real_.clock_mark(); }
   absl::Status RaiseClockMark(absl::Time mark) override ABSL_LOCKS_EXCLUDED(mutex_);
-  bool LowOnSpace() const override { return low_on_space_.load() || real_.LowOnSpace(); }
-  std::uint64_t EstimateKeys() const override { return real_.EstimateKeys(); }
+  bool LowOnSpace() const override { return low_on_space_.load() || real().LowOnSpace(); }
 
  private:
   // A unit's place in the order of those that changed something. 0: before all.
@@ -122,7 +118,6 @@ class FaultyStore final : public Store {
   std::optional<Landing> CountWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status FailedEarlier() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  Store& real_;
   std::atomic<bool> low_on_space_{false};
 
   mutable Mutex mutex_;

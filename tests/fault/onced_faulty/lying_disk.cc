@@ -50,7 +50,7 @@ std::string PlantNames() {
 
 void LyingDisk::Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) {
   const bool answers_first = plant_ == Plant::kAnswerFirst;
-  disk_.Run(
+  real().Run(
       std::move(work),
       [&](UnitOfWork& loaded) {
         std::vector<std::optional<Record>> found;
@@ -91,7 +91,7 @@ void LyingDisk::GoStale(UnitOfWork::Entry& entry) {
 // time, high or low.
 void LyingDisk::MoveFence(UnitOfWork& work, ShardId shard) {
   constexpr std::int64_t kNone = 0;  // The next one is the time.
-  const std::int64_t now_us = absl::ToUnixMicros(disk_.clock_mark());
+  const std::int64_t now_us = absl::ToUnixMicros(real().clock_mark());
   work.SetLastFence(shard, {Sometimes() ? now_us + kHourInMicros : kNone});
 }
 

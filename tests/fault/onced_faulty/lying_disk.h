@@ -11,7 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "server/base/mutex.h"
-#include "server/storage/store.h"
+#include "server/storage/store_wrapper.h"
 
 namespace onced::fault {
 
@@ -29,18 +29,12 @@ std::string PlantNames();
 
 // Threads:  as Store.
 // Lifetime: `disk` outlives it.
-class LyingDisk final : public Store {
+class LyingDisk final : public StoreWrapper {
  public:
   LyingDisk(Store& disk, Plant plant, std::uint64_t seed)
-      : disk_(disk), plant_(plant), random_(seed) {}
+      : StoreWrapper(disk), plant_(plant), random_(seed) {}
 
   void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override;
-  const StoreIdentity& identity() const override { return disk_.identity(); }
-  const Outages& outages() const override { return disk_.outages(); }
-  absl::Time clock_mark() const override { return disk_.clock_mark(); }
-  absl::Status RaiseClockMark(absl::Time mark) override { return disk_.RaiseClockMark(mark); }
-  bool LowOnSpace() const override { return disk_.LowOnSpace(); }
-  std::uint64_t EstimateKeys() const override { return disk_.EstimateKeys(); }
 
  private:
   void Before(UnitOfWork& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -50,7 +44,6 @@ class LyingDisk final : public Store {
   bool Sometimes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return random_() % 10 == 0; }
 
   // Constant after construction.
-  Store& disk_;
   const Plant plant_;
 
   // Shared.

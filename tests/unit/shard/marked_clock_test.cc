@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "server/storage/memory/memory_store.h"
+#include "server/storage/store_wrapper.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/faulty_store.h"
 #include "tests/support/test_records.h"
@@ -11,23 +12,16 @@ namespace onced {
 namespace {
 
 // Counts what reaches the disk.
-class CountingStore final : public Store {
+class CountingStore final : public StoreWrapper {
  public:
-  explicit CountingStore(Store& real) : real_(real) {}
+  explicit CountingStore(Store& real) : StoreWrapper(real) {}
   void Run(std::unique_ptr<UnitOfWork>, Body, Durable) override { FAIL(); }
-  const StoreIdentity& identity() const override { return real_.identity(); }
-  const Outages& outages() const override { return real_.outages(); }
-  absl::Time clock_mark() const override { return real_.clock_mark(); }
   absl::Status RaiseClockMark(absl::Time mark) override {
     ++raises;
-    return real_.RaiseClockMark(mark);
+    return real().RaiseClockMark(mark);
   }
-  std::uint64_t EstimateKeys() const override { return real_.EstimateKeys(); }
 
   int raises = 0;
-
- private:
-  Store& real_;
 };
 
 class MarkedClockTest : public testing::Test {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "server/storage/store_wrapper.h"
 #include "tests/unit/shard/group_fixture.h"
 
 namespace onced::shard_test {
@@ -390,26 +391,18 @@ TEST_F(FailedWrite, EverythingAfterwardsIsRefused) {
 }
 
 // A store that says that one write failed, and is well again afterwards.
-class HealedStore final : public Store {
+class HealedStore final : public StoreWrapper {
  public:
-  explicit HealedStore(Store& real) : real_(real) {}
+  explicit HealedStore(Store& real) : StoreWrapper(real) {}
   void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override {
     const bool fails = units++ == 0;
-    real_.Run(std::move(work), body,
-              [fails, durable = std::move(durable)](const absl::Status& status) mutable {
-                std::move(durable)(fails ? absl::UnavailableError("fake") : status);
-              });
+    real().Run(std::move(work), body,
+               [fails, durable = std::move(durable)](const absl::Status& status) mutable {
+                 std::move(durable)(fails ? absl::UnavailableError("fake") : status);
+               });
   }
-  const StoreIdentity& identity() const override { return real_.identity(); }
-  const Outages& outages() const override { return real_.outages(); }
-  absl::Time clock_mark() const override { return real_.clock_mark(); }
-  absl::Status RaiseClockMark(absl::Time mark) override { return real_.RaiseClockMark(mark); }
-  std::uint64_t EstimateKeys() const override { return real_.EstimateKeys(); }
 
   int units = 0;
-
- private:
-  Store& real_;
 };
 
 TEST_F(FailedWrite, TheGroupDoesNotTryAgainWhateverTheStoreSays) {

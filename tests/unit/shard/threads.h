@@ -11,7 +11,7 @@
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
 #include "server/shard/request.h"
-#include "server/storage/store.h"
+#include "server/storage/store_wrapper.h"
 
 namespace onced::shard_test {
 
@@ -94,9 +94,9 @@ class Answers {
 };
 
 // A store of which a unit of work stays in Run() until the test lets it go.
-class BlockingStore final : public Store {
+class BlockingStore final : public StoreWrapper {
  public:
-  explicit BlockingStore(Store& real) : real_(real) {}
+  explicit BlockingStore(Store& real) : StoreWrapper(real) {}
 
   // The next Run() calls block, from now on.
   void Block() ABSL_LOCKS_EXCLUDED(mutex_) { Set(true); }
@@ -120,17 +120,13 @@ class BlockingStore final : public Store {
       while (blocking_) changed_.Wait(mutex_);
       --inside_;
     }
-    real_.Run(std::move(work), body, std::move(durable));
+    real().Run(std::move(work), body, std::move(durable));
   }
-  const StoreIdentity& identity() const override { return real_.identity(); }
-  const Outages& outages() const override { return real_.outages(); }
-  absl::Time clock_mark() const override { return real_.clock_mark(); }
   absl::Status RaiseClockMark(absl::Time mark) override ABSL_LOCKS_EXCLUDED(mutex_) {
     const MutexLock lock(mutex_);
     if (fails_marks_) return absl::UnavailableError("fake: the clock mark was not written");
-    return real_.RaiseClockMark(mark);
+    return real().RaiseClockMark(mark);
   }
-  std::uint64_t EstimateKeys() const override { return real_.EstimateKeys(); }
 
  private:
   void Set(bool blocking) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -138,8 +134,6 @@ class BlockingStore final : public Store {
     blocking_ = blocking;
     changed_.NotifyAll();
   }
-
-  Store& real_;
 
   Mutex mutex_;
   CondVar changed_;
