@@ -27,6 +27,7 @@
 #include "tests/conformance/temp_dir.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/printers.h"
+#include "tests/support/quiet_telemetry.h"
 #include "tests/support/test_records.h"
 
 namespace onced {
@@ -37,14 +38,8 @@ constexpr absl::Duration kGrace = absl::Hours(1);
 constexpr std::uint64_t kAnyRate = std::numeric_limits<std::uint64_t>::max();
 
 // Counts what sweeps report, and tells who waits for it.
-class SweepTelemetry final : public Telemetry {
+class SweepTelemetry final : public QuietTelemetry {
  public:
-  void CallEnded(Method, CallStatus, absl::Duration, absl::Duration) override {}
-  void CallRefused(Method, absl::string_view) override {}
-  void Drained(std::size_t, absl::Duration) override {}
-  void Synced(absl::Duration) override {}
-  void StoreFailed(absl::string_view) override {}
-  void TakenOver() override {}
   void Rewritten(std::uint64_t bytes, std::uint64_t given_back) override {
     MutexLock lock(mutex_);
     ++rewrites_;

@@ -14,21 +14,10 @@
 #include "server/shard/shard_set.h"
 #include "server/storage/memory/memory_store.h"
 #include "tests/bench/micro/sample.h"
+#include "tests/support/quiet_telemetry.h"
 
 namespace onced::micro {
 namespace {
-
-class NoTelemetry final : public Telemetry {
- public:
-  void CallEnded(Method, CallStatus, absl::Duration, absl::Duration) override {}
-  void CallRefused(Method, absl::string_view) override {}
-  void Drained(std::size_t, absl::Duration) override {}
-  void Synced(absl::Duration) override {}
-  void StoreFailed(absl::string_view) override {}
-  void TakenOver() override {}
-  void Rewritten(std::uint64_t, std::uint64_t) override {}
-  void Swept(absl::string_view) override {}
-};
 
 void ShardOfKey(benchmark::State& state) {
   const ShardMap map({.shards = 16, .hash_seed = {1, 2, 3}});
@@ -79,7 +68,7 @@ struct Group {
   std::unique_ptr<MemoryStore> store = OpenStore(disk);
   SystemRandom random;
   WaiterCount waiters;
-  NoTelemetry telemetry;
+  QuietTelemetry telemetry;
   ShardGroup group{*store, random, waiters, telemetry};
 
   static std::unique_ptr<MemoryStore> OpenStore(MemoryDisk& disk) {
@@ -138,7 +127,7 @@ void HandOver(benchmark::State& state) {
   SystemRandom seed;
   const auto store =
       *MemoryStore::Open(disk, {.shards = kShards, .wall_now = clock.Now(), .random = seed});
-  NoTelemetry telemetry;
+  QuietTelemetry telemetry;
   const Policy policy;
   ShardSet set({.executors = 1}, *store, clock, telemetry);
   std::counting_semaphore<> answered(0);

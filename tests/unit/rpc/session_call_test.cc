@@ -18,6 +18,7 @@
 #include "server/rpc/errors.h"
 #include "server/rpc/service.h"
 #include "server/storage/memory/memory_store.h"
+#include "tests/support/quiet_telemetry.h"
 #include "tests/unit/shard/threads.h"
 
 namespace onced {
@@ -28,7 +29,7 @@ namespace v1 = idempotency::v1;
 constexpr absl::Duration kPatience = absl::Seconds(60);
 
 // How many messages were answered.
-class MessageCount final : public Telemetry {
+class MessageCount final : public QuietTelemetry {
  public:
   void CallEnded(Method method, CallStatus, absl::Duration, absl::Duration) override
       ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -41,14 +42,6 @@ class MessageCount final : public Telemetry {
     const MutexLock lock(mutex_);
     while (count_ < count) more_.Wait(mutex_);
   }
-
-  void CallRefused(Method, absl::string_view) override {}
-  void Drained(std::size_t, absl::Duration) override {}
-  void Synced(absl::Duration) override {}
-  void StoreFailed(absl::string_view) override {}
-  void TakenOver() override {}
-  void Rewritten(std::uint64_t, std::uint64_t) override {}
-  void Swept(absl::string_view) override {}
 
  private:
   Mutex mutex_;

@@ -4,23 +4,18 @@
 #include <atomic>
 #include <cstddef>
 
-#include "server/base/telemetry.h"
+#include "tests/support/quiet_telemetry.h"
 
 namespace onced {
 
 // Threads: any.
-class CountingTelemetry final : public Telemetry {
+class CountingTelemetry final : public QuietTelemetry {
  public:
-  void CallEnded(Method, CallStatus, absl::Duration, absl::Duration) override {}
-  void CallRefused(Method, absl::string_view) override {}
   void Drained(std::size_t requests, absl::Duration) override {
     ++drains;
     drained += requests;
   }
-  void Synced(absl::Duration) override {}
   void StoreFailed(absl::string_view) override { ++store_failures; }
-  void Rewritten(std::uint64_t /*bytes*/, std::uint64_t /*given_back*/) override {}
-  void Swept(absl::string_view /*error*/) override {}
   void TakenOver() override { ++takeovers; }
 
   std::atomic<std::size_t> drains{0};

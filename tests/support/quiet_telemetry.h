@@ -1,0 +1,25 @@
+// Telemetry of which a test looks at a part.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "server/base/telemetry.h"
+
+namespace onced {
+
+// Takes note of nothing: who derives from it says what counts.
+// Threads: any.
+class QuietTelemetry : public Telemetry {
+ public:
+  void CallEnded(Method, CallStatus, absl::Duration, absl::Duration) override {}
+  void CallRefused(Method, absl::string_view) override {}
+  void Drained(std::size_t, absl::Duration) override {}
+  void Synced(absl::Duration) override {}
+  void StoreFailed(absl::string_view) override {}
+  void TakenOver() override {}
+  void Rewritten(std::uint64_t, std::uint64_t) override {}
+  void Swept(absl::string_view) override {}
+};
+
+}  // namespace onced
