@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/base/thread_name.h"
+#include "server/base/yield_while_growing.h"
 
 namespace onced {
 namespace {
@@ -99,23 +100,11 @@ void ShardExecutor::Run() {
   NameThisThread("executor");
   Drain drain;
   while (AwaitWork(group_.NextTimer())) {
-    LetOthersSubmit();
+    YieldWhileGrowing(kYieldsMax, [this] { return queue_depth(); });  // One wake-up less.
     TakeDrain(drain);
     Drain next;  // Takes the mailbox's place: with room for as many, or they'd be moved again.
     next.requests.reserve(drain.requests.size());
     Execute(std::exchange(drain, std::move(next)));
-  }
-}
-
-void ShardExecutor::LetOthersSubmit() {
-  std::size_t had = 0;
-  for (int i = 0; i < kYieldsMax; ++i) {
-    {
-      const MutexLock lock(mutex_);
-      if (mailbox_.requests.size() == had) return;
-      had = mailbox_.requests.size();
-    }
-    std::this_thread::yield();
   }
 }
 

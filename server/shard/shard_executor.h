@@ -50,9 +50,6 @@ class ShardExecutor {
   void Run();
   // Blocks until there is something to do. False: stopping, and nothing is left.
   bool AwaitWork(absl::Time next_timer) RUNS_ON(thread_) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Who is about to submit something, but waits for a core, comes along: one
-  // wake-up less. With nobody waiting it takes a microsecond.
-  void LetOthersSubmit() RUNS_ON(thread_) ABSL_LOCKS_EXCLUDED(mutex_);
   // `drain` lends its memory to the mailbox.
   void TakeDrain(Drain& drain) RUNS_ON(thread_) ABSL_LOCKS_EXCLUDED(mutex_);
   void Execute(Drain drain) RUNS_ON(thread_);

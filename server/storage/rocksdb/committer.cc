@@ -5,6 +5,7 @@
 #include "rocksdb/db.h"
 #include "rocksdb/perf_level.h"
 #include "server/base/thread_name.h"
+#include "server/base/yield_while_growing.h"
 #include "server/storage/rocksdb/rocks_status.h"
 
 namespace onced {
@@ -104,16 +105,9 @@ void Committer::Run() {
   }
 }
 
-void Committer::LetOthersAdd() {
-  std::size_t had = 0;
-  for (int i = 0; i < kYieldsMax; ++i) {
-    {
-      const MutexLock lock(mutex_);
-      if (filling_.told.size() == had) return;
-      had = filling_.told.size();
-    }
-    std::this_thread::yield();
-  }
+std::size_t Committer::Added() {
+  const MutexLock lock(mutex_);
+  return filling_.told.size();
 }
 
 bool Committer::TakeBatch() {
@@ -122,7 +116,7 @@ bool Committer::TakeBatch() {
     while (filling_.empty() && !stopping_) work_.Wait(mutex_);
     if (filling_.empty()) return false;
   }
-  LetOthersAdd();
+  YieldWhileGrowing(kYieldsMax, [this] { return Added(); });  // One sync less.
   {
     const MutexLock lock(mutex_);
     writing_ = std::exchange(filling_, {.ticket = {filling_.ticket.value + 1}});

@@ -93,9 +93,8 @@ class Committer {
   };
 
   void Run();
-  // Who is about to add something, but waits for a core, comes along: one sync less.
-  // With nobody waiting it takes a microsecond.
-  void LetOthersAdd() RUNS_ON(thread_) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Units in the batch that is being filled.
+  std::size_t Added() ABSL_LOCKS_EXCLUDED(mutex_);
   // False: stopping, and nothing is left.
   bool TakeBatch() RUNS_ON(thread_) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Write() RUNS_ON(thread_);
