@@ -16,7 +16,7 @@ template <typename Message>
 bool Takes(UnaryCall& call) {
   Message message;
   const auto violation = Parse(call.request(), message);
-  if (violation.has_value()) call.Reply(ToGrpc(ErrorOf(std::vector{*violation})));
+  if (violation.has_value()) call.Reply(ToGrpc(ErrorOf(*violation)));
   return !violation.has_value();
 }
 

@@ -42,9 +42,9 @@ absl::Duration WaitOf(const BatchOutcome& outcome) {
 std::optional<google::rpc::Status> BatchRun::CheckSize(const Operations& operations) {
   const auto size = static_cast<std::size_t>(operations.size());
   if (size >= 1 && size <= limits::kBatchOperationsMax) return std::nullopt;
-  return ErrorOf(std::vector<Violation>{
-      {"operations",
-       absl::StrCat("must have 1 to ", limits::kBatchOperationsMax, " items, has ", size)}});
+  return ErrorOf(Violation{
+      "operations",
+      absl::StrCat("must have 1 to ", limits::kBatchOperationsMax, " items, has ", size)});
 }
 
 void BatchRun::Check(const Operations& operations, const Validator& validator, absl::Time deadline,

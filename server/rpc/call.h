@@ -4,7 +4,6 @@
 #include <grpcpp/grpcpp.h>
 
 #include <optional>
-#include <string>
 
 #include "absl/time/time.h"
 #include "google/rpc/status.pb.h"
@@ -52,10 +51,11 @@ class SingleCall final : public UnaryCall::Work {
              UnaryCall& call)
       : in_flight_(in_flight), shards_(shards), meter_(method, shards, telemetry), call_(call) {}
 
-  // The call waits at the expense of this connection's share.
-  void WaitsAs(std::string peer, ConnectionWaits& waits) {
-    peer_ = std::move(peer);
-    waits_ = &waits;
+  // Whether the call may wait, at the expense of its connection's share.
+  bool TryWait(ConnectionWaits& waits) {
+    share_.emplace(waits, call_.context().peer());
+    if (!share_->TryAdd()) share_.reset();
+    return share_.has_value();
   }
   // From now on the shard is told if the caller goes away.
   void CancelsAs(ShardSet::Ticket ticket) { ticket_ = ticket; }
@@ -74,7 +74,7 @@ class SingleCall final : public UnaryCall::Work {
   void Fail(const google::rpc::Status& error, absl::Duration waited);
   void Succeed(const grpc::ByteBuffer& response, const Answer& answer);
   void StopWaiting() {
-    if (waits_ != nullptr) waits_->Remove(peer_);
+    if (share_.has_value()) share_->Remove();
   }
   void OnCancel() override {
     if (ticket_.has_value()) shards_.Cancel(*ticket_);
@@ -85,8 +85,7 @@ class SingleCall final : public UnaryCall::Work {
   const CallMeter meter_;
   UnaryCall& call_;
   std::optional<ShardSet::Ticket> ticket_;
-  std::string peer_;
-  ConnectionWaits* waits_ = nullptr;
+  std::optional<ConnectionShare> share_;  // While it may wait.
 };
 
 }  // namespace onced

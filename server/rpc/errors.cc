@@ -197,6 +197,10 @@ google::rpc::Status ErrorOf(const std::vector<Violation>& violations) {
   return error;
 }
 
+google::rpc::Status ErrorOf(const Violation& violation) {
+  return ErrorOf(std::vector<Violation>{violation});
+}
+
 AdminRefusal RefusalOfBackup(const absl::Status& failure) {
   if (absl::IsFailedPrecondition(failure)) return AdminRefusal::kBackupDirUnfit;
   if (absl::IsResourceExhausted(failure)) return AdminRefusal::kBackupNoSpace;

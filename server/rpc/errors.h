@@ -27,6 +27,7 @@ struct Violation {
 google::rpc::Status ErrorOf(const Refused& refused);
 // INVALID_ARGUMENT with one BadRequest violation a field; `violations` isn't empty.
 google::rpc::Status ErrorOf(const std::vector<Violation>& violations);
+google::rpc::Status ErrorOf(const Violation& violation);
 
 // Why the admin service refuses, or fails.
 enum class AdminRefusal : std::uint8_t {

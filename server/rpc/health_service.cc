@@ -13,10 +13,6 @@ health_v1::HealthCheckResponse ResponseOf(health_v1::HealthCheckResponse::Servin
   return response;
 }
 
-grpc::Status NotARequest(const Violation& violation) {
-  return {grpc::INVALID_ARGUMENT, violation.field + ": " + violation.description};
-}
-
 }  // namespace
 
 // One Watch RPC in flight: reads its one message, and tells of what changes.
@@ -43,7 +39,8 @@ class HealthService::Watch final : public StreamCall::Work {
 
   void OnReadDone(bool ok) override {
     health_v1::HealthCheckRequest request;
-    auto violation = ok ? ParseName(request_, request) : Violation{"request", "there is none"};
+    const auto violation =
+        ok ? ParseName(request_, request) : Violation{"request", "there is none"};
     request_.Clear();
     const MutexLock lock(service_.mutex_);
     if (violation.has_value()) return Finish(NotARequest(*violation));
@@ -88,10 +85,12 @@ HealthService::HealthService(std::string service_name)
                return nullptr;
              }},
       watch_{.request = [this](auto... arguments) { RequestRawWatch(arguments...); },
-             .make = [this](StreamCall& call) -> std::unique_ptr<StreamCall::Work> {
-               return std::make_unique<Watch>(*this, call);
-             },
-             .begin = [](StreamCall::Work& work) { static_cast<Watch&>(work).Start(); }} {}
+             .begin =
+                 [this](StreamCall& call) {
+                   auto watch = std::make_unique<Watch>(*this, call);
+                   watch->Start();
+                   return watch;
+                 }} {}
 
 void HealthService::Accept(CallQueue& queue) {
   UnaryCall::Await(check_, queue);

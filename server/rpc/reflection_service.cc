@@ -23,10 +23,7 @@ class ReflectionService::Call final : public StreamCall::Work {
     reflection_v1::ServerReflectionRequest request;
     const auto violation = ParseName(request_, request);
     request_.Clear();
-    if (violation.has_value()) {
-      return call_.Finish(
-          {grpc::INVALID_ARGUMENT, violation->field + ": " + violation->description});
-    }
+    if (violation.has_value()) return call_.Finish(NotARequest(*violation));
     call_.StartWrite(Serialize(reflection_.Answer(request)));
   }
   void OnWriteDone(bool ok) override {
@@ -66,10 +63,12 @@ template <typename Service>
 StreamCall::Method ReflectionService::MethodOf(Service& service) {
   return {.request =
               [&service](auto... arguments) { service.RequestServerReflectionInfo(arguments...); },
-          .make = [this](StreamCall& call) -> std::unique_ptr<StreamCall::Work> {
-            return std::make_unique<Call>(reflection_, call);
-          },
-          .begin = [](StreamCall::Work& work) { static_cast<Call&>(work).Start(); }};
+          .begin =
+              [this](StreamCall& call) {
+                auto reads = std::make_unique<Call>(reflection_, call);
+                reads->Start();
+                return reads;
+              }};
 }
 
 }  // namespace onced

@@ -13,10 +13,6 @@ namespace {
 
 namespace v1 = idempotency::v1;
 
-google::rpc::Status ErrorOf(Violation violation) {
-  return onced::ErrorOf(std::vector<Violation>{std::move(violation)});
-}
-
 }  // namespace
 
 IdempotencyService::IdempotencyService(ShardSet& shards, const PolicyTable& policies,
@@ -38,8 +34,8 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
   auto owned = std::make_unique<SingleCall>(method, shards_, telemetry_, in_flight_, rpc);
   SingleCall* const call = owned.get();
   Message message;
-  if (auto violation = Parse(rpc.request(), message)) {
-    call->Failed(ErrorOf(std::move(*violation)));
+  if (const auto violation = Parse(rpc.request(), message)) {
+    call->Failed(ErrorOf(*violation));
     return owned;
   }
   Checked checked = validator_.Check(message);
@@ -49,13 +45,9 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
   }
   Request request = std::get<Request>(std::move(checked));
   request.deadline = DeadlineOf(rpc.context(), shards_.Now());
-  if (MayWait(request)) {
+  if (MayWait(request) && !call->TryWait(waits_)) {
     // Over its connection's share it does not wait: a CONFLICT comes at once.
-    if (waits_.TryAdd(rpc.context().peer())) {
-      call->WaitsAs(rpc.context().peer(), waits_);
-    } else {
-      std::get<ReserveOp>(request.operation).wait_timeout = absl::ZeroDuration();
-    }
+    std::get<ReserveOp>(request.operation).wait_timeout = absl::ZeroDuration();
   }
   request.answer = [call, encode = encoder_for(message)](const Answer& answer) {
     call->Answered(answer, encode);
@@ -69,8 +61,8 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
 std::unique_ptr<UnaryCall::Work> IdempotencyService::BeginBatch(UnaryCall& rpc) {
   auto call = std::make_unique<BatchCall>(shards_, telemetry_, in_flight_, rpc);
   v1::BatchRequest batch;
-  if (auto violation = Parse(rpc.request(), batch)) {
-    call->Failed(ErrorOf(std::move(*violation)));
+  if (const auto violation = Parse(rpc.request(), batch)) {
+    call->Failed(ErrorOf(*violation));
   } else {
     call->Start(batch, validator_, DeadlineOf(rpc.context(), shards_.Now()));
   }
@@ -109,16 +101,19 @@ std::vector<UnaryCall::Method> IdempotencyService::MakeMethods() {
 
 StreamCall::Method IdempotencyService::MakeSessionMethod() {
   return {.request = [this](auto... arguments) { RequestSession(arguments...); },
-          .make = [this](StreamCall& call) -> std::unique_ptr<StreamCall::Work> {
-            return std::make_unique<SessionCall>(SessionCall::Service{.shards = shards_,
-                                                                      .validator = validator_,
-                                                                      .telemetry = telemetry_,
-                                                                      .in_flight = in_flight_,
-                                                                      .waits = waits_,
-                                                                      .sessions = sessions_},
-                                                 call);
-          },
-          .begin = [](StreamCall::Work& work) { static_cast<SessionCall&>(work).Start(); }};
+          .begin =
+              [this](StreamCall& call) {
+                auto session =
+                    std::make_unique<SessionCall>(SessionCall::Service{.shards = shards_,
+                                                                       .validator = validator_,
+                                                                       .telemetry = telemetry_,
+                                                                       .in_flight = in_flight_,
+                                                                       .waits = waits_,
+                                                                       .sessions = sessions_},
+                                                  call);
+                session->Start();
+                return session;
+              }};
 }
 
 }  // namespace onced

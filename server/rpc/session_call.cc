@@ -71,13 +71,14 @@ void SessionCall::OnCancel() {
 
 void SessionCall::Take(const grpc::ByteBuffer& bytes) {
   v1::SessionRequest request;
-  auto violation = Parse(bytes, request);
+  const auto violation = Parse(bytes, request);
   if (!violation.has_value()) {
     const auto operations = static_cast<std::size_t>(request.operations_size());
     return Execute(request, {.messages = 1, .operations = operations, .bytes = bytes.Length()});
   }
-  const google::rpc::Status error = ErrorOf(std::vector<Violation>{std::move(*violation)});
-  BatchRun(Method::kSession, service_.shards, service_.telemetry).Refused(error);
+  const google::rpc::Status error = ErrorOf(*violation);
+  CallMeter(Method::kSession, service_.shards, service_.telemetry)
+      .Failed(error, absl::ZeroDuration());
   const MutexLock lock(mutex_);
   Stop(ToGrpc(error));
 }

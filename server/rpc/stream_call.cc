@@ -15,8 +15,8 @@ void StreamCall::Came(bool ok) {
     return;
   }
   Await(method_, queue_);
-  work_ = method_.make(*this);
-  method_.begin(*work_);
+  // What is started here is heard of on this thread, so not before it is there.
+  work_ = method_.begin(*this);
 }
 
 void StreamCall::Read(bool ok) {

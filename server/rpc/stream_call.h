@@ -36,9 +36,8 @@ class StreamCall final {
     std::function<void(grpc::ServerContext*, Stream*, grpc::CompletionQueue*,
                        grpc::ServerCompletionQueue*, void*)>
         request;
-    std::function<std::unique_ptr<Work>(StreamCall&)> make;
-    // Told once it is made: may start something, or finish.
-    std::function<void(Work&)> begin;
+    // Begins: may start something, or finish.
+    std::function<std::unique_ptr<Work>(StreamCall&)> begin;
   };
 
   // On the queue's thread. `method` outlives the server.

@@ -245,8 +245,8 @@ Checked CheckWithoutWait(const Validator& validator, const v1::ReserveRequest& r
                          const std::string& path) {
   const auto& wait = reserve.wait_timeout();
   if (wait.seconds() > 0 || wait.nanos() > 0) {
-    return ErrorOf(std::vector<Violation>{
-        {absl::StrCat(path, "wait_timeout"), "must be zero: a batch does not wait"}});
+    return ErrorOf(
+        Violation{absl::StrCat(path, "wait_timeout"), "must be zero: a batch does not wait"});
   }
   Checked checked = validator.Check(reserve, path);
   if (auto* request = std::get_if<Request>(&checked)) {
@@ -273,8 +273,8 @@ Checked Validator::Check(const v1::Operation& operation, int index, Waiting wait
     case v1::Operation::kInspect:
       return Check(operation.inspect(), absl::StrCat(path, "inspect."));
     case v1::Operation::OPERATION_NOT_SET:
-      return ErrorOf(std::vector<Violation>{
-          {absl::StrCat("operations[", index, "]"), "must be one of the operations"}});
+      return ErrorOf(
+          Violation{absl::StrCat("operations[", index, "]"), "must be one of the operations"});
   }
   __builtin_unreachable();
 }

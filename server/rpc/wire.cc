@@ -90,6 +90,10 @@ std::optional<Violation> ParseName(const grpc::ByteBuffer& bytes,
                                            " bytes, has ", bytes.Length())};
 }
 
+grpc::Status NotARequest(const Violation& violation) {
+  return {grpc::INVALID_ARGUMENT, absl::StrCat(violation.field, ": ", violation.description)};
+}
+
 grpc::ByteBuffer Serialize(const google::protobuf::Message& message) {
   grpc::ByteBuffer bytes;
   bool own_buffer = false;

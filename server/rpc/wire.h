@@ -21,6 +21,8 @@ std::optional<Violation> Parse(const grpc::ByteBuffer& bytes, google::protobuf::
 inline constexpr std::size_t kNameRequestBytesMax = 4'096;
 std::optional<Violation> ParseName(const grpc::ByteBuffer& bytes,
                                    google::protobuf::Message& message);
+// INVALID_ARGUMENT, without our details: of services that are not of our making.
+grpc::Status NotARequest(const Violation& violation);
 
 grpc::ByteBuffer Serialize(const google::protobuf::Message& message);
 

@@ -185,10 +185,12 @@ class CallsByQueue : public testing::TestWithParam<std::pair<Callers, int>> {
                  .begin = [this](UnaryCall& call) { return parking_.Park(call); },
                  .cancels = true},
         session_{.request = [this](auto... arguments) { service_.RequestSession(arguments...); },
-                 .make = [this](StreamCall& call) -> std::unique_ptr<StreamCall::Work> {
-                   return std::make_unique<Echo>(counts_, call);
-                 },
-                 .begin = [](StreamCall::Work& work) { static_cast<Echo&>(work).Start(); }},
+                 .begin =
+                     [this](StreamCall& call) {
+                       auto echo = std::make_unique<Echo>(counts_, call);
+                       echo->Start();
+                       return echo;
+                     }},
         served_(std::make_unique<rpc_test::Served>(
             service_,
             [this](CallQueue& queue) {
