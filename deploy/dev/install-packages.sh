@@ -23,7 +23,7 @@ packages_of() {
       clang-14 libclang-rt-14-dev clang-tidy-14 clang-format-14
       git python3 gnuplot-nox" ;;
     bench) echo "
-      pkg-config redis-server libhiredis-dev postgresql libpq-dev
+      redis-server libhiredis-dev postgresql libpq-dev
       libbenchmark-dev gnuplot-nox valgrind" ;;
     *) echo "install-packages.sh: no such group: $1 (build, check or bench)" >&2; exit 2 ;;
   esac
