@@ -47,11 +47,11 @@ std::vector<std::string> Environment(const std::vector<std::string>& added) {
 // parent has threads.
 [[noreturn]] void Become(const Process::Command& command, int out, int err, char* const* argv,
                          char* const* env) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int in = open(command.stdin_path.c_str(), O_RDONLY | O_CLOEXEC);
   const bool wired = in >= 0 && dup2(in, 0) == 0 && dup2(out, 1) == 1 && dup2(err, 2) == 2;
   const bool is_user =
       !command.user.has_value() || (setgid(*command.user) == 0 && setuid(*command.user) == 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // After the user: a change of that clears it.
   if (wired && is_user) execve(argv[0], argv, env);
   _exit(127);
 }
