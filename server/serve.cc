@@ -26,6 +26,7 @@
 #include "server/observe/log.h"
 #include "server/observe/prometheus_telemetry.h"
 #include "server/rpc/admin_service.h"
+#include "server/rpc/authenticator.h"
 #include "server/rpc/errors.h"
 #include "server/rpc/grpc_server.h"
 #include "server/rpc/service.h"
@@ -218,10 +219,11 @@ int Serve(const Config& config, const Machine& machine) {
   const Sweeper sweeper(config.sweep_interval, sweep, telemetry);
   AddGauges(telemetry, shards, **disk, clock, sweep);
   if (const auto found = FindNewestBackup(config.backup_dir)) telemetry.BackupFound(*found);
-  IdempotencyService service(shards, policies, telemetry);
+  const Authenticator authenticator;
+  IdempotencyService service(shards, policies, authenticator, telemetry);
   telemetry.AddGauge(kSessionsGauge, {}, [&] { return static_cast<double>(service.sessions()); });
   std::atomic<bool> stop_backup{false};
-  AdminService admin(AdminOptions(config, **disk, stop_backup), clock, telemetry);
+  AdminService admin(AdminOptions(config, **disk, stop_backup), authenticator, clock, telemetry);
   const auto live = [&] {
     return store_failed ? absl::UnavailableError("the store has failed") : absl::OkStatus();
   };

@@ -22,8 +22,13 @@ bool Takes(UnaryCall& call) {
 
 }  // namespace
 
-AdminService::AdminService(Options options, BelievedClock& clock, Telemetry& telemetry)
-    : options_(std::move(options)), clock_(clock), telemetry_(telemetry), methods_(MakeMethods()) {}
+AdminService::AdminService(Options options, const Authenticator& authenticator,
+                           BelievedClock& clock, Telemetry& telemetry)
+    : options_(std::move(options)),
+      authenticator_(authenticator),
+      clock_(clock),
+      telemetry_(telemetry),
+      methods_(MakeMethods()) {}
 
 AdminService::~AdminService() { Stop(); }
 
@@ -45,7 +50,21 @@ void AdminService::Accept(CallQueue& queue) {
   for (const UnaryCall::Method& method : methods_) UnaryCall::Await(method, queue);
 }
 
+std::optional<Caller> AdminService::TakeCaller(UnaryCall& call) const {
+  auto caller = authenticator_.Identify(call.context());
+  if (const auto* stranger = std::get_if<google::rpc::Status>(&caller)) {
+    call.Reply(ToGrpc(*stranger));
+    return std::nullopt;
+  }
+  if (!std::get<Caller>(caller).MayEverywhere(Right::kAdmin)) {
+    call.Reply(ToGrpc(ErrorOf(AdminRefusal::kNotAllowed)));
+    return std::nullopt;
+  }
+  return std::get<Caller>(std::move(caller));
+}
+
 void AdminService::BeginBackup(UnaryCall& call) {
+  if (!TakeCaller(call).has_value()) return;
   if (!Takes<admin_v1::BackupRequest>(call)) return;
   const auto refuse = [&call](AdminRefusal refusal) { call.Reply(ToGrpc(ErrorOf(refusal))); };
   if (!options_.make_backup) return refuse(AdminRefusal::kBackupNotConfigured);
@@ -78,6 +97,7 @@ absl::StatusOr<BackupReport> AdminService::MakeBackup() {
 }
 
 void AdminService::BeginAcceptClock(UnaryCall& call) {
+  if (!TakeCaller(call).has_value()) return;
   if (!Takes<admin_v1::AcceptClockRequest>(call)) return;
   const absl::Duration step = clock_.Accept();
   if (step != absl::ZeroDuration()) telemetry_.ClockAccepted(step);

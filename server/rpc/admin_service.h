@@ -5,6 +5,7 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "idempotency/admin/v1/admin.grpc.pb.h"
@@ -12,6 +13,7 @@
 #include "server/base/believed_clock.h"
 #include "server/base/solo_worker.h"
 #include "server/base/telemetry.h"
+#include "server/rpc/authenticator.h"
 #include "server/rpc/call_queue.h"
 #include "server/rpc/unary_call.h"
 
@@ -40,7 +42,8 @@ class AdminService final : public RawAdminService {
     std::function<void()> stop_backup;
   };
 
-  AdminService(Options options, BelievedClock& clock, Telemetry& telemetry);
+  AdminService(Options options, const Authenticator& authenticator, BelievedClock& clock,
+               Telemetry& telemetry);
   ~AdminService() override;  // Stops.
 
   // Serves the calls that come by this queue.
@@ -53,6 +56,8 @@ class AdminService final : public RawAdminService {
 
  private:
   std::array<UnaryCall::Method, 2> MakeMethods();
+  // Who called; if nobody who may do this, the call has been answered.
+  std::optional<Caller> TakeCaller(UnaryCall& call) const;
   // Each replies, at once or later.
   void BeginBackup(UnaryCall& call);
   void BeginAcceptClock(UnaryCall& call);
@@ -61,6 +66,7 @@ class AdminService final : public RawAdminService {
 
   // Constant after construction.
   const Options options_;
+  const Authenticator& authenticator_;
   BelievedClock& clock_;
   Telemetry& telemetry_;
   const std::array<UnaryCall::Method, 2> methods_;

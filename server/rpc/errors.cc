@@ -21,6 +21,13 @@ struct Mapping {
   const char* message;
 };
 
+// Who may not use a namespace isn't told whether there is one.
+constexpr char kNamespaceNotAllowed[] =
+    "namespace: not one that this caller may do this in, or that this server is configured for";
+constexpr char kUnauthenticated[] =
+    "this server wants to know who calls: send a client certificate or a bearer token that it "
+    "accepts";
+
 // No default: a new Refusal does not compile until it has a row here.
 constexpr Mapping MappingOf(Refusal refusal) {
   using enum grpc::StatusCode;
@@ -61,7 +68,7 @@ constexpr Mapping MappingOf(Refusal refusal) {
               "the caller cancelled before the call was executed; nothing was done"};
     case Refusal::kNamespaceNotAllowed:
       return {PERMISSION_DENIED, v1::ERROR_REASON_NAMESPACE_NOT_ALLOWED, Retry::kNever,
-              "namespace: not one that this server is configured for"};
+              kNamespaceNotAllowed};
     case Refusal::kReplyTooLarge:
       return {RESOURCE_EXHAUSTED, v1::ERROR_REASON_REPLY_TOO_LARGE, Retry::kAtOnce,
               "the answer does not fit into the batch's reply; ask for this key by itself"};
@@ -105,6 +112,15 @@ constexpr AdminMapping MappingOf(AdminRefusal refusal) {
     case AdminRefusal::kDraining:
       return {UNAVAILABLE, admin_v1::ERROR_REASON_DRAINING, Retry::kAfterRestart,
               "the server is shutting down"};
+    case AdminRefusal::kUnauthenticated:
+      return {UNAUTHENTICATED, admin_v1::ERROR_REASON_UNAUTHENTICATED, Retry::kNever,
+              kUnauthenticated};
+    case AdminRefusal::kNotAllowed:
+      return {PERMISSION_DENIED, admin_v1::ERROR_REASON_NOT_ALLOWED, Retry::kNever,
+              "this is about the whole server, and needs the right admin on every namespace"};
+    case AdminRefusal::kNamespaceNotAllowed:
+      return {PERMISSION_DENIED, admin_v1::ERROR_REASON_NAMESPACE_NOT_ALLOWED, Retry::kNever,
+              kNamespaceNotAllowed};
   }
   __builtin_unreachable();
 }
@@ -199,6 +215,11 @@ google::rpc::Status ErrorOf(const std::vector<Violation>& violations) {
 
 google::rpc::Status ErrorOf(const Violation& violation) {
   return ErrorOf(std::vector<Violation>{violation});
+}
+
+google::rpc::Status Unauthenticated() {
+  return NewError(grpc::StatusCode::UNAUTHENTICATED, kUnauthenticated,
+                  InfoOf(v1::ERROR_REASON_UNAUTHENTICATED));
 }
 
 AdminRefusal RefusalOfBackup(const absl::Status& failure) {

@@ -28,6 +28,8 @@ google::rpc::Status ErrorOf(const Refused& refused);
 // INVALID_ARGUMENT with one BadRequest violation a field; `violations` isn't empty.
 google::rpc::Status ErrorOf(const std::vector<Violation>& violations);
 google::rpc::Status ErrorOf(const Violation& violation);
+// Of a call whose sender isn't known: the same whatever it lacks.
+google::rpc::Status Unauthenticated();
 
 // Why the admin service refuses, or fails.
 enum class AdminRefusal : std::uint8_t {
@@ -37,7 +39,10 @@ enum class AdminRefusal : std::uint8_t {
   kBackupNoSpace,
   kBackupDamaged,
   kBackupFailed,
-  kDraining
+  kDraining,
+  kUnauthenticated,
+  kNotAllowed,
+  kNamespaceNotAllowed
 };
 // Of a backup that did not come about.
 AdminRefusal RefusalOfBackup(const absl::Status& failure);

@@ -16,9 +16,10 @@ namespace v1 = idempotency::v1;
 }  // namespace
 
 IdempotencyService::IdempotencyService(ShardSet& shards, const PolicyTable& policies,
-                                       Telemetry& telemetry)
+                                       const Authenticator& authenticator, Telemetry& telemetry)
     : shards_(shards),
-      validator_(policies),
+      policies_(policies),
+      authenticator_(authenticator),
       telemetry_(telemetry),
       methods_(MakeMethods()),
       session_method_(MakeSessionMethod()) {}
@@ -33,12 +34,17 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
                                                             EncoderFor encoder_for) {
   auto owned = std::make_unique<SingleCall>(method, shards_, telemetry_, in_flight_, rpc);
   SingleCall* const call = owned.get();
+  const auto caller = authenticator_.Identify(rpc.context());
+  if (const auto* stranger = std::get_if<google::rpc::Status>(&caller)) {
+    call->Failed(*stranger);
+    return owned;
+  }
   Message message;
   if (const auto violation = Parse(rpc.request(), message)) {
     call->Failed(ErrorOf(*violation));
     return owned;
   }
-  Checked checked = validator_.Check(message);
+  Checked checked = Validator(policies_, std::get<Caller>(caller)).Check(message);
   if (const auto* error = std::get_if<google::rpc::Status>(&checked)) {
     call->Failed(*error);
     return owned;
@@ -60,11 +66,15 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
 
 std::unique_ptr<UnaryCall::Work> IdempotencyService::BeginBatch(UnaryCall& rpc) {
   auto call = std::make_unique<BatchCall>(shards_, telemetry_, in_flight_, rpc);
+  const auto caller = authenticator_.Identify(rpc.context());
   v1::BatchRequest batch;
-  if (const auto violation = Parse(rpc.request(), batch)) {
+  if (const auto* stranger = std::get_if<google::rpc::Status>(&caller)) {
+    call->Failed(*stranger);
+  } else if (const auto violation = Parse(rpc.request(), batch)) {
     call->Failed(ErrorOf(*violation));
   } else {
-    call->Start(batch, validator_, DeadlineOf(rpc.context(), shards_.Now()));
+    const Validator validator(policies_, std::get<Caller>(caller));
+    call->Start(batch, validator, DeadlineOf(rpc.context(), shards_.Now()));
   }
   return call;
 }
@@ -103,14 +113,15 @@ StreamCall::Method IdempotencyService::MakeSessionMethod() {
   return {.request = [this](auto... arguments) { RequestSession(arguments...); },
           .begin =
               [this](StreamCall& call) {
-                auto session =
-                    std::make_unique<SessionCall>(SessionCall::Service{.shards = shards_,
-                                                                       .validator = validator_,
-                                                                       .telemetry = telemetry_,
-                                                                       .in_flight = in_flight_,
-                                                                       .waits = waits_,
-                                                                       .sessions = sessions_},
-                                                  call);
+                auto session = std::make_unique<SessionCall>(
+                    SessionCall::Service{.shards = shards_,
+                                         .policies = policies_,
+                                         .authenticator = authenticator_,
+                                         .telemetry = telemetry_,
+                                         .in_flight = in_flight_,
+                                         .waits = waits_,
+                                         .sessions = sessions_},
+                    call);
                 session->Start();
                 return session;
               }};

@@ -10,6 +10,7 @@
 #include "idempotency/v1/idempotency.grpc.pb.h"
 #include "server/base/telemetry.h"
 #include "server/ledger/policy.h"
+#include "server/rpc/authenticator.h"
 #include "server/rpc/call_queue.h"
 #include "server/rpc/calls_in_flight.h"
 #include "server/rpc/connection_waits.h"
@@ -43,7 +44,8 @@ using RawService = idempotency::v1::IdempotencyService::WithRawMethod_Reserve<
 //           still listens; but a Reserve whose caller has gone gets no grant.
 class IdempotencyService final : public RawService {
  public:
-  IdempotencyService(ShardSet& shards, const PolicyTable& policies, Telemetry& telemetry);
+  IdempotencyService(ShardSet& shards, const PolicyTable& policies,
+                     const Authenticator& authenticator, Telemetry& telemetry);
 
   // Serves the calls that come by this queue.
   void Accept(CallQueue& queue);
@@ -55,7 +57,7 @@ class IdempotencyService final : public RawService {
   void AwaitIdle(absl::Duration patience) { in_flight_.AwaitNone(patience); }
 
  private:
-  // Of all five single calls: parse, check, submit; `encoder_for` makes, from
+  // Of all five single calls: identify, parse, check, submit; `encoder_for` makes, from
   // the parsed message, what turns an Answer into a response.
   template <typename Message, typename EncoderFor>
   std::unique_ptr<UnaryCall::Work> Single(Method method, UnaryCall& call, EncoderFor encoder_for);
@@ -65,7 +67,8 @@ class IdempotencyService final : public RawService {
 
   // Constant after construction.
   ShardSet& shards_;
-  const Validator validator_;
+  const PolicyTable& policies_;
+  const Authenticator& authenticator_;
   Telemetry& telemetry_;
   const std::vector<UnaryCall::Method> methods_;
   const StreamCall::Method session_method_;

@@ -15,6 +15,7 @@ void SessionCall::Start() {
   const bool opens = service_.sessions.Add(*this);
   if (!Hold()) return;  // Ended already, by EndAll().
   if (!opens) return End();
+  if (const auto* stranger = std::get_if<google::rpc::Status>(&caller_)) Fail(*stranger);
   Proceed();
 }
 
@@ -70,13 +71,18 @@ void SessionCall::OnCancel() {
 }
 
 void SessionCall::Take(const grpc::ByteBuffer& bytes) {
+  const auto stranger = service_.authenticator.Recheck(call_.context(), std::get<Caller>(caller_));
+  if (stranger.has_value()) return Fail(*stranger);
   v1::SessionRequest request;
   const auto violation = Parse(bytes, request);
   if (!violation.has_value()) {
     const auto operations = static_cast<std::size_t>(request.operations_size());
     return Execute(request, {.messages = 1, .operations = operations, .bytes = bytes.Length()});
   }
-  const google::rpc::Status error = ErrorOf(*violation);
+  Fail(ErrorOf(*violation));
+}
+
+void SessionCall::Fail(const google::rpc::Status& error) {
   CallMeter(Method::kSession, service_.shards, service_.telemetry)
       .Failed(error, absl::ZeroDuration());
   const MutexLock lock(mutex_);
@@ -99,7 +105,8 @@ void SessionCall::Execute(const v1::SessionRequest& request, const SessionLoad& 
     *response.mutable_error() = *error;
     return Send(*message, std::move(response));
   }
-  message->run.Check(request.operations(), service_.validator, deadline_, waiting);
+  message->run.Check(request.operations(), Validator(service_.policies, std::get<Caller>(caller_)),
+                     deadline_, waiting);
   if (message->run.may_wait()) {
     const MutexLock lock(mutex_);
     flow_.Waits(load);

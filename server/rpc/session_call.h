@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -16,6 +17,7 @@
 #include "absl/time/time.h"
 #include "idempotency/v1/idempotency.pb.h"
 #include "server/base/mutex.h"
+#include "server/rpc/authenticator.h"
 #include "server/rpc/batch_run.h"
 #include "server/rpc/calls_in_flight.h"
 #include "server/rpc/connection_waits.h"
@@ -39,7 +41,8 @@ class SessionCall final : public StreamCall::Work {
   // What all sessions of a service have in common.
   struct Service {
     ShardSet& shards;
-    const Validator& validator;
+    const PolicyTable& policies;
+    const Authenticator& authenticator;
     Telemetry& telemetry;
     CallsInFlight& in_flight;
     ConnectionWaits& waits;
@@ -51,7 +54,8 @@ class SessionCall final : public StreamCall::Work {
         service_(service),
         call_(call),
         deadline_(DeadlineOf(call.context(), service.shards.Now())),
-        share_(service.waits, call.context().peer()) {}
+        share_(service.waits, call.context().peer()),
+        caller_(service.authenticator.Identify(call.context())) {}
   ~SessionCall() override { service_.sessions.Remove(*this); }
 
   void Start();
@@ -99,6 +103,8 @@ class SessionCall final : public StreamCall::Work {
   void Waits(const Message* message, std::vector<ShardSet::Ticket> tickets);
   void Answered(Message& message);
   void Send(const Message& message, idempotency::v1::SessionResponse response);
+  // Ends the session so, and counts one message that failed.
+  void Fail(const google::rpc::Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
   // Reads no more; ends so, if nothing else ended it before.
   void Stop(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The client has gone. Whose waits are to be cancelled.
@@ -114,7 +120,8 @@ class SessionCall final : public StreamCall::Work {
   const absl::Time deadline_;
   ConnectionShare share_;  // Locks itself.
 
-  // The read's, of which there is one at a time.
+  // The read's, of which there is one at a time; before the first, Start()'s.
+  std::variant<Caller, google::rpc::Status> caller_;
   grpc::ByteBuffer request_;
 
   // Shared.

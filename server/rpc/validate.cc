@@ -167,15 +167,19 @@ Token CheckToken(const std::string& token, Findings& findings) {
   return Token::FromText(token);
 }
 
+}  // namespace
+
 // What all operations have in common: who may use the namespace is decided
 // first, and says nothing about keys; then `take` looks at the rest.
 template <typename Message, typename Take>
-Checked CheckWith(const PolicyTable& policies, const Message& message, absl::string_view path,
-                  Take take) {
+Checked Validator::CheckWith(Right right, const Message& message, absl::string_view path,
+                             Take take) const {
   Findings findings(path);
   CheckNamespace(message.namespace_(), findings);
-  const Policy* policy = policies.Find(message.namespace_());
-  if (findings.all().empty() && policy == nullptr) {
+  const bool named = findings.all().empty();
+  const bool allowed = named && caller_.May(right, message.namespace_());
+  const Policy* policy = allowed ? policies_.Find(message.namespace_()) : nullptr;
+  if (named && policy == nullptr) {
     return ErrorOf(Refused{Refusal::kNamespaceNotAllowed, std::nullopt, std::nullopt});
   }
   static const Policy kAnyPolicy;  // Its namespace is wrong: the rest is still checked.
@@ -187,11 +191,9 @@ Checked CheckWith(const PolicyTable& policies, const Message& message, absl::str
   return request;
 }
 
-}  // namespace
-
 Checked Validator::Check(const v1::ReserveRequest& request, absl::string_view path) const {
   return CheckWith(
-      policies_, request, path, [&](const Policy& policy, Findings& findings) -> Operation {
+      Right::kUse, request, path, [&](const Policy& policy, Findings& findings) -> Operation {
         findings.CheckLength("fingerprint", request.fingerprint(), 0, limits::kFingerprintBytesMax);
         findings.CheckLength("request_id", request.request_id(), 0, limits::kRequestIdBytesMax);
         findings.CheckLength("owner", request.owner(), 0, limits::kOwnerBytesMax);
@@ -207,7 +209,7 @@ Checked Validator::Check(const v1::ReserveRequest& request, absl::string_view pa
 }
 
 Checked Validator::Check(const v1::CommitRequest& request, absl::string_view path) const {
-  return CheckWith(policies_, request, path,
+  return CheckWith(Right::kUse, request, path,
                    [&](const Policy& policy, Findings& findings) -> Operation {
                      const Token token = CheckToken(request.token(), findings);
                      Result result = TakeResult(request.result(), policy, findings);
@@ -216,14 +218,14 @@ Checked Validator::Check(const v1::CommitRequest& request, absl::string_view pat
 }
 
 Checked Validator::Check(const v1::ReleaseRequest& request, absl::string_view path) const {
-  return CheckWith(policies_, request, path, [&](const Policy&, Findings& findings) -> Operation {
+  return CheckWith(Right::kUse, request, path, [&](const Policy&, Findings& findings) -> Operation {
     return ReleaseOp{CheckToken(request.token(), findings)};
   });
 }
 
 Checked Validator::Check(const v1::ExtendRequest& request, absl::string_view path) const {
   return CheckWith(
-      policies_, request, path, [&](const Policy& policy, Findings& findings) -> Operation {
+      Right::kUse, request, path, [&](const Policy& policy, Findings& findings) -> Operation {
         findings.CheckLength("checkpoint", request.checkpoint(), 0, limits::kCheckpointBytesMax);
         ExtendOp extend{.token = CheckToken(request.token(), findings),
                         .lease_ttl = CheckDuration("lease_ttl", request.has_lease_ttl(),
@@ -234,7 +236,7 @@ Checked Validator::Check(const v1::ExtendRequest& request, absl::string_view pat
 }
 
 Checked Validator::Check(const v1::InspectRequest& request, absl::string_view path) const {
-  return CheckWith(policies_, request, path,
+  return CheckWith(Right::kInspect, request, path,
                    [](const Policy&, Findings&) -> Operation { return InspectOp{}; });
 }
 

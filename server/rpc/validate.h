@@ -9,6 +9,7 @@
 #include "google/rpc/status.pb.h"
 #include "idempotency/v1/idempotency.pb.h"
 #include "server/ledger/policy.h"
+#include "server/rpc/caller.h"
 #include "server/shard/request.h"
 
 namespace onced {
@@ -16,11 +17,17 @@ namespace onced {
 // Either a request that lacks only its deadline and its answer, or an error.
 using Checked = std::variant<Request, google::rpc::Status>;
 
+// Of one call: whoever sent it may use some namespaces and not others.
+//
 // Threads:  constant after construction.
-// Lifetime: `policies` must outlive it and every request that it returns.
+// Lifetime: `caller` must outlive it, `policies` also every request that it returns.
+// Promise:  whether the caller may use a namespace is decided as soon as that is seen to be
+//           the name of one, and a refusal says neither whether there is such a
+//           namespace nor anything of what it holds.
 class Validator {
  public:
-  explicit Validator(const PolicyTable& policies) : policies_(policies) {}
+  Validator(const PolicyTable& policies, const Caller& caller)
+      : policies_(policies), caller_(caller) {}
 
   // `path` stands before the field names in errors, such as "operations[3].reserve.".
   Checked Check(const idempotency::v1::ReserveRequest& request, absl::string_view path = "") const;
@@ -34,7 +41,11 @@ class Validator {
   Checked Check(const idempotency::v1::Operation& operation, int index, Waiting waiting) const;
 
  private:
+  template <typename Message, typename Take>
+  Checked CheckWith(Right right, const Message& message, absl::string_view path, Take take) const;
+
   const PolicyTable& policies_;
+  const Caller& caller_;
 };
 
 }  // namespace onced

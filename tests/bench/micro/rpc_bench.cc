@@ -48,7 +48,8 @@ Answer ReplayAnswer() {
 
 void Validate_Reserve(benchmark::State& state) {
   const PolicyTable policies({}, Policy{});
-  const Validator validator(policies);
+  const Caller caller = Caller::Anyone();
+  const Validator validator(policies, caller);
   const v1::ReserveRequest request = SampleRequest();
   for (auto _ : state) {
     Checked checked = validator.Check(request);

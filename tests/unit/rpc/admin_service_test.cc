@@ -40,7 +40,7 @@ class BackupCall {
 class Serving {
  public:
   explicit Serving(AdminService::Options options)
-      : service_(std::move(options), clock_, telemetry_) {}
+      : service_(std::move(options), authenticator_, clock_, telemetry_) {}
 
   AdminService& service() { return service_; }
   admin_v1::AdminService::Stub& stub() { return *stub_; }
@@ -50,6 +50,7 @@ class Serving {
   const SystemTimeSource time_;
   BelievedClock clock_{time_, {}};
   CountingTelemetry telemetry_;
+  const Authenticator authenticator_;
   AdminService service_;
   rpc_test::Served served_{service_, [this](CallQueue& queue) { service_.Accept(queue); },
                            CallQueue::Callers::kFew};

@@ -71,6 +71,13 @@ TEST(Errors, EveryRefusalHasItsRow) {
   }
 }
 
+TEST(Errors, WhoIsNotKnownIsToldSoAndNothingElse) {
+  const google::rpc::Status error = Unauthenticated();
+  EXPECT_EQ(error.code(), grpc::UNAUTHENTICATED);
+  EXPECT_EQ(ReasonOf(error), "UNAUTHENTICATED");
+  EXPECT_EQ(error.details_size(), 1);
+}
+
 TEST(Errors, OnlyAnUnknownOutcomeDoesNotSayThatNothingWasDone) {
   for (const Row& row : kRows) {
     const auto retry = row.code == grpc::UNAVAILABLE || row.code == grpc::RESOURCE_EXHAUSTED;

@@ -178,7 +178,8 @@ class SessionCallTest : public testing::Test {
   MessageCount messages_;
   ShardSet shards_{{.executors = 1}, store_, clock_, messages_};
   const PolicyTable policies_{{}, Policy{}};
-  IdempotencyService service_{shards_, policies_, messages_};
+  const Authenticator authenticator_;
+  IdempotencyService service_{shards_, policies_, authenticator_, messages_};
   std::vector<std::unique_ptr<CallQueue>> queues_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<v1::IdempotencyService::Stub> stub_;

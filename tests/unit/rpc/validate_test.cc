@@ -35,7 +35,8 @@ Policy NarrowPolicy() {
 class ValidatorTest : public testing::Test {
  protected:
   const PolicyTable policies_{{{"narrow", NarrowPolicy()}}, Policy{}};
-  const Validator validator_{policies_};
+  const Caller caller_ = Caller::Anyone();
+  const Validator validator_{policies_, caller_};
 };
 
 void Set(google::protobuf::Duration& to, std::int64_t seconds, std::int32_t nanos) {
@@ -421,7 +422,8 @@ TEST_F(ValidatorTest, ACheckpointMayBeAbsentOrEmpty) {
 
 TEST(ValidatorOfListedOnes, AForeignNamespaceIsRefusedBeforeAnythingElse) {
   const PolicyTable policies({{"mine", Policy{}}}, std::nullopt);
-  const Validator validator(policies);
+  const Caller caller = Caller::Anyone();
+  const Validator validator(policies, caller);
   v1::ReserveRequest request = Good<v1::ReserveRequest>();
   for (const char* key : {"k", "\n", ""}) {
     request.set_key(key);
@@ -440,6 +442,47 @@ TEST(ValidatorOfListedOnes, AForeignNamespaceIsRefusedBeforeAnythingElse) {
 }
 
 // ---- In a batch or session ----
+
+// Of all operations, what their right is, and that a refusal is the same bytes whatever the
+// namespace and the rest.
+TEST(ValidatorOfACaller, WhoMayNotIsRefusedBeforeAnythingElse) {
+  const PolicyTable policies({{"mine", Policy{}}, {"other", Policy{}}}, std::nullopt);
+  const AccessList access(
+      {{"user", {"mine", "gone"}, {.use = true}}, {"reader", {"mine", "gone"}, {.inspect = true}}});
+  const Caller user("user", access.GrantsOf({{"user"}}));
+  const Caller reader("reader", access.GrantsOf({{"reader"}}));
+  const auto outcome = [&](const Caller& caller, const char* name_space, const char* key,
+                           bool inspects) -> std::string {
+    const Validator validator(policies, caller);
+    v1::Operation operation;
+    if (inspects) {
+      *operation.mutable_inspect() = Good<v1::InspectRequest>();
+      operation.mutable_inspect()->set_namespace_(name_space);
+      operation.mutable_inspect()->set_key(key);
+    } else {
+      *operation.mutable_commit() = GoodWithToken<v1::CommitRequest>();
+      operation.mutable_commit()->set_namespace_(name_space);
+      operation.mutable_commit()->set_key(key);
+    }
+    const Checked checked = validator.Check(operation, 0, Validator::Waiting::kRefused);
+    const auto* error = std::get_if<google::rpc::Status>(&checked);
+    return error == nullptr ? "" : error->SerializeAsString();
+  };
+  const std::string denied =
+      ErrorOf(Refused{Refusal::kNamespaceNotAllowed, std::nullopt, std::nullopt})
+          .SerializeAsString();
+  EXPECT_EQ(outcome(user, "mine", "k", false), "");
+  EXPECT_EQ(outcome(reader, "mine", "k", true), "");
+  for (const char* key : {"k", "", "\n"}) {
+    SCOPED_TRACE(key);
+    EXPECT_EQ(outcome(user, "mine", key, true), denied);
+    EXPECT_EQ(outcome(reader, "mine", key, false), denied);
+    for (const char* name_space : {"other", "gone", "nobodys"}) {
+      EXPECT_EQ(outcome(user, name_space, key, false), denied) << name_space;
+      EXPECT_EQ(outcome(reader, name_space, key, true), denied) << name_space;
+    }
+  }
+}
 
 constexpr auto kRefused = Validator::Waiting::kRefused;
 constexpr auto kAllowed = Validator::Waiting::kAllowed;
