@@ -177,6 +177,9 @@ const struct {
     {AdminRefusal::kBackupDamaged, grpc::DATA_LOSS, "BACKUP_DAMAGED"},
     {AdminRefusal::kBackupFailed, grpc::UNAVAILABLE, "BACKUP_FAILED"},
     {AdminRefusal::kDraining, grpc::UNAVAILABLE, "DRAINING"},
+    {AdminRefusal::kUnauthenticated, grpc::UNAUTHENTICATED, "UNAUTHENTICATED"},
+    {AdminRefusal::kNotAllowed, grpc::PERMISSION_DENIED, "NOT_ALLOWED"},
+    {AdminRefusal::kNamespaceNotAllowed, grpc::PERMISSION_DENIED, "NAMESPACE_NOT_ALLOWED"},
 };
 
 TEST(AdminErrors, HaveACodeAReasonAndAMessage) {

@@ -88,7 +88,8 @@ TEST(Errors, OnlyAnUnknownOutcomeDoesNotSayThatNothingWasDone) {
 
 // A row here is missing if the API has a reason that no refusal gives.
 TEST(Errors, EveryReasonOfTheApiIsReached) {
-  std::set<std::string> reached = {"INVALID_FIELD"};  // ErrorOf(violations).
+  std::set<std::string> reached = {"INVALID_FIELD",     // ErrorOf(violations).
+                                   "UNAUTHENTICATED"};  // Unauthenticated().
   for (const Row& row : kRows) {
     EXPECT_TRUE(reached.insert(row.reason).second) << row.reason << " is given twice";
   }
