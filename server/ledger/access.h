@@ -80,7 +80,7 @@ class AccessList {
 
   static void Add(const Index& index, absl::string_view name, Grants& grants);
 
-  const std::vector<Entry> entries_;
+  const std::vector<Entry> entries_{};
   Index exact_;
   Index below_;  // By what stands before the "/*".
 };

@@ -207,7 +207,8 @@ void HandleAll(const grpc::ByteBuffer& bytes, const Validator& validator,
 void Requests(absl::string_view bytes) {
   Draw draw(bytes);
   const std::size_t method = draw.Below(7);
-  const Validator validator(draw.OneIn(8) ? ClosedPolicies() : Policies());
+  static const Caller caller = Caller::Anyone();
+  const Validator validator(draw.OneIn(8) ? ClosedPolicies() : Policies(), caller);
   const std::size_t slice_bytes = 1 + draw.Int<std::uint8_t>() * std::size_t{16};
   const grpc::ByteBuffer message = BufferOf(draw.Rest(), slice_bytes);
   switch (method) {
