@@ -31,7 +31,7 @@ struct Judge {
       case State::kCommitted:
         if (op.fingerprint != found->fingerprint) return Answer(Mismatch{HolderNow()});
         return Answer(Replayed{committed().result, committed().commit_time, committed().expire_time,
-                               found->fence});
+                               found->fence, found->trace});
     }
     __builtin_unreachable();
   }
@@ -104,7 +104,7 @@ struct Judge {
     return LeaseEnd(pending(), view.outages);
   }
   Holder HolderNow() const {
-    return {state, found->owner, found->fence, found->reserve_time, LeaseEndNow()};
+    return {state, found->owner, found->fence, found->reserve_time, LeaseEndNow(), found->trace};
   }
   absl::Duration RetryDelay() const {
     const absl::Duration rest = LeaseEnd(pending(), view.outages) - view.now;
@@ -125,7 +125,8 @@ struct Judge {
                                  .lapsed_retention = policy.lapsed_retention,
                                  .retention = policy.retention,
                                  .previous = std::move(previous),
-                                 .checkpoint = std::move(checkpoint)}};
+                                 .checkpoint = std::move(checkpoint)},
+                .trace = op.trace};
     Fresh reply = FreshOf(next, view.now + op.lease_ttl);
     return {Write{std::move(next)}, std::move(reply)};
   }
@@ -157,6 +158,7 @@ struct Judge {
                            .expire_time = view.now + retention,
                            .late = state == State::kLapsed,
                            .result = op.result};
+    if (!op.trace.empty()) next.trace = op.trace;
     Reply reply = CommitAnswer(std::get<Committed>(next.phase), /*already=*/false);
     return {Write{std::move(next)}, std::move(reply)};
   }

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "absl/time/time.h"
+#include "server/base/trace_ref.h"
 #include "server/ledger/record.h"
 #include "server/ledger/token.h"
 
@@ -18,12 +19,14 @@ struct ReserveOp {
   std::string owner;
   absl::Duration lease_ttl;
   absl::Duration wait_timeout;  // Zero: never parked.
+  TraceRef trace;               // Of this call, if it is traced.
 };
 struct CommitOp {
   Token token;
   StoredResult result;
   // Clamped to the bounds in the record; nullopt takes their preset.
   std::optional<absl::Duration> retention_ttl;
+  TraceRef trace;  // Of this call, if it is traced.
 };
 struct ReleaseOp {
   Token token;
@@ -73,6 +76,7 @@ struct Replayed {
   absl::Time commit_time;
   absl::Time expire_time;
   Fence fence;
+  TraceRef trace;  // The record's.
   bool operator==(const Replayed&) const = default;
 };
 struct Holder {
@@ -81,6 +85,7 @@ struct Holder {
   Fence fence;
   absl::Time reserve_time;
   std::optional<absl::Time> lease_expire_time;  // Not of a committed record.
+  TraceRef trace;                               // The record's.
   bool operator==(const Holder&) const = default;
 };
 struct Conflict {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "server/base/trace_ref.h"
 #include "server/ledger/policy.h"
 #include "server/ledger/token.h"
 
@@ -107,6 +108,8 @@ struct Record {
   std::string fingerprint;
   absl::Time reserve_time;
   std::variant<Pending, Committed> phase;
+  // Of the Commit, or else of the Reserve that was granted; empty if neither was traced.
+  TraceRef trace;
   bool operator==(const Record&) const = default;
 };
 

@@ -59,6 +59,12 @@ inline void PrintTo(Refusal refusal, std::ostream* os) {
 
 inline void PrintTo(Fence fence, std::ostream* os) { *os << "fence " << fence.value; }
 inline void PrintTo(Epoch epoch, std::ostream* os) { *os << "epoch " << epoch.value; }
+inline void PrintTo(const TraceRef& trace, std::ostream* os) {
+  const auto hex = [](const auto& bytes) {
+    return ToHex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  };
+  *os << "trace " << (trace.empty() ? "none" : hex(trace.trace_id) + "/" + hex(trace.span_id));
+}
 inline void PrintTo(const Token& token, std::ostream* os) { *os << token.ToText(); }
 inline void PrintTo(const RecordKey& key, std::ostream* os) {
   *os << Quoted(key.name_space) << "/" << Quoted(key.key);
@@ -103,7 +109,7 @@ inline void PrintTo(const Record& record, std::ostream* os) {
   *os << "Record{" << Shown(record.token) << ", " << Shown(record.fence) << ", attempt "
       << record.attempt << ", owner " << Quoted(record.owner) << ", fingerprint "
       << Quoted(record.fingerprint) << ", reserved " << Shown(record.reserve_time) << ", "
-      << Shown(record.phase) << "}";
+      << Shown(record.phase) << ", " << Shown(record.trace) << "}";
 }
 
 // ---- Replies ----
@@ -115,12 +121,14 @@ inline void PrintTo(const Fresh& fresh, std::ostream* os) {
 }
 inline void PrintTo(const Replayed& replayed, std::ostream* os) {
   *os << "Replayed{" << Shown(replayed.result) << ", committed " << Shown(replayed.commit_time)
-      << ", until " << Shown(replayed.expire_time) << ", " << Shown(replayed.fence) << "}";
+      << ", until " << Shown(replayed.expire_time) << ", " << Shown(replayed.fence) << ", "
+      << Shown(replayed.trace) << "}";
 }
 inline void PrintTo(const Holder& holder, std::ostream* os) {
   *os << "Holder{" << Shown(holder.state) << ", owner " << Quoted(holder.owner) << ", "
       << Shown(holder.fence) << ", reserved " << Shown(holder.reserve_time) << ", lease until "
-      << (holder.lease_expire_time.has_value() ? Shown(*holder.lease_expire_time) : "-") << "}";
+      << (holder.lease_expire_time.has_value() ? Shown(*holder.lease_expire_time) : "-") << ", "
+      << Shown(holder.trace) << "}";
 }
 inline void PrintTo(const Conflict& conflict, std::ostream* os) {
   *os << "Conflict{" << Shown(conflict.holder) << ", retry after "

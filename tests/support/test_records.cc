@@ -161,6 +161,10 @@ Record AnyRecord(std::mt19937_64& random) {
   } else {
     record.phase = any.ACommitted();
   }
+  if (any.Bool()) {
+    for (std::uint8_t& byte : record.trace.trace_id) byte = static_cast<std::uint8_t>(random());
+    record.trace.span_id[7] = 1;
+  }
   return record;
 }
 

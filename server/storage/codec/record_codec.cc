@@ -13,6 +13,7 @@ namespace onced {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersionWithTrace = 2;
 
 // Stored: never renumber.
 enum class StoredState : std::uint8_t { kPending = 1, kCommitted = 2 };
@@ -21,7 +22,7 @@ constexpr std::uint8_t kLate = 1;
 constexpr std::uint8_t kHeadersOmitted = 2;
 constexpr std::uint8_t kBodyOmitted = 4;
 
-constexpr std::size_t kFixedBytesMax = 192;  // Of a record without its strings, at most.
+constexpr std::size_t kFixedBytesMax = 216;  // Of a record without its strings, at most.
 constexpr std::size_t kHeaderBytesMin = 2 * sizeof(std::uint32_t);
 
 absl::Time PendingExpiry(const Pending& pending) {
@@ -136,6 +137,21 @@ Committed ReadCommitted(absl::Time expires_at, WireReader& in) {
   return committed;
 }
 
+TraceRef ReadTrace(WireReader& in) {
+  TraceRef trace;
+  in.Fixed(trace.trace_id.data(), trace.trace_id.size());
+  in.Fixed(trace.span_id.data(), trace.span_id.size());
+  in.Require(!trace.empty());  // Or the same record could be stored in two ways.
+  return trace;
+}
+
+// Of every record: what version, and whether it is one that is known.
+std::uint8_t ReadVersion(WireReader& in) {
+  const auto version = in.Int<std::uint8_t>();
+  in.Require(version == kVersion || version == kVersionWithTrace);
+  return version;
+}
+
 }  // namespace
 
 std::string EncodeRecord(const Record& record) {
@@ -143,7 +159,7 @@ std::string EncodeRecord(const Record& record) {
   const auto* committed = std::get_if<Committed>(&record.phase);
   WireWriter out;
   out.Reserve(SizeHint(record));
-  out.Int(kVersion);
+  out.Int(record.trace.empty() ? kVersion : kVersionWithTrace);
   out.Int(static_cast<std::uint8_t>(pending != nullptr ? StoredState::kPending
                                                        : StoredState::kCommitted));
   out.Time(pending != nullptr ? PendingExpiry(*pending) : committed->expire_time);
@@ -159,13 +175,17 @@ std::string EncodeRecord(const Record& record) {
   } else {
     WriteCommitted(*committed, out);
   }
+  if (!record.trace.empty()) {
+    out.Fixed(record.trace.trace_id.data(), record.trace.trace_id.size());
+    out.Fixed(record.trace.span_id.data(), record.trace.span_id.size());
+  }
   return std::move(out).Seal();
 }
 
 absl::StatusOr<Record> DecodeRecord(absl::string_view bytes) {
   if (!Unseal(bytes)) return absl::DataLossError("a stored record has a wrong checksum");
   WireReader in(bytes);
-  in.Require(in.Int<std::uint8_t>() == kVersion);
+  const std::uint8_t version = ReadVersion(in);
   const auto state = static_cast<StoredState>(in.Int<std::uint8_t>());
   in.Require(state == StoredState::kPending || state == StoredState::kCommitted);
   const absl::Time expires_at = in.Time();
@@ -182,6 +202,7 @@ absl::StatusOr<Record> DecodeRecord(absl::string_view bytes) {
   } else {
     record.phase = ReadCommitted(expires_at, in);
   }
+  if (version == kVersionWithTrace) record.trace = ReadTrace(in);
   in.Require(in.left() == 0);
   if (!in.ok()) return absl::DataLossError("a stored record is not in any format known");
   return record;
@@ -189,7 +210,7 @@ absl::StatusOr<Record> DecodeRecord(absl::string_view bytes) {
 
 absl::Time ExpiryOf(absl::string_view bytes) {
   WireReader in(bytes);
-  in.Require(in.Int<std::uint8_t>() == kVersion);
+  ReadVersion(in);
   const auto state = static_cast<StoredState>(in.Int<std::uint8_t>());
   in.Require(state == StoredState::kPending || state == StoredState::kCommitted);
   const absl::Time expires_at = in.Time();
@@ -198,7 +219,7 @@ absl::Time ExpiryOf(absl::string_view bytes) {
 
 bool HoldsPending(absl::string_view bytes) {
   WireReader in(bytes);
-  in.Require(in.Int<std::uint8_t>() == kVersion);
+  ReadVersion(in);
   in.Require(in.Int<std::uint8_t>() == static_cast<std::uint8_t>(StoredState::kPending));
   return in.ok();
 }

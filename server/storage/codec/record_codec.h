@@ -10,10 +10,11 @@
 
 namespace onced {
 
-// Version 1. Integers are little-endian, `str` is a u32 length and that many
+// Integers are little-endian, `str` is a u32 length and that many
 // bytes, times are i64 microseconds since 1970, durations i64 microseconds.
 // INT64_MAX is "never".
 //
+// Version 1:
 //   u8 version = 1 | u8 state | i64 expires_at         <- all that expiry needs
 //   u32 token.epoch | 16 bytes token.bits | i64 fence | u32 attempt
 //   i64 reserve_time | str owner | str fingerprint
@@ -27,6 +28,11 @@ namespace onced {
 //     i32 status_code | u32 headers | as many times: str name | str value
 //     i64 body_size | str body_sha256 | str body
 //   u32 crc32c of all the above
+//
+// Version 2, of a record that has a trace, and of no other: the same with version = 2 and
+// before the checksum
+//   16 bytes trace.trace_id | 8 bytes trace.span_id    <- not all zero
+// So what a server wrote that traces nothing can also be read by those before this.
 //
 // States are never renumbered, nor are the values of OnLapse. `expires_at` is
 // the expire_time of a COMMITTED record; of a PENDING one never under HOLD, else

@@ -43,12 +43,36 @@ constexpr char kCommittedFullV1[] =
     "0063189caad211837f768d34ac8b28978ade5343ecae47cc0bf96ac8daee491f510600000000ff62"
     "6f6479305cad20";
 
+// Version 2: a trace behind all that version 1 has.
+constexpr char kPendingTracedV2[] =
+    "020100ae1c3d380a060004030201101112131415161718191a1b1c1d1e1f07000000000000000100"
+    "000000401e18240a0600000000000000000000000000004e451f240a0600010060d71d1400000040"
+    "420f0000000000000086a06e1f00000060d71d140000000000000000a0a1a2a3a4a5a6a7a8a9aaab"
+    "acadaeafb0b1b2b3b4b5b6b7aa9b8b8e";
+constexpr char kCommittedTracedV2[] =
+    "02020040a4b89229060004030201404142434445464748494a4b4c4d4e4f02401e18240a06000400"
+    "000000401e18240a060008000000776f726b65722d340b00000066696e6765727072696e7400c7b1"
+    "1b240a060007fbffffff030000000a0000007365742d636f6f6b696503000000613d310a00000073"
+    "65742d636f6f6b696503000000623dfe05000000656d707479000000000600000000000000200000"
+    "0063189caad211837f768d34ac8b28978ade5343ecae47cc0bf96ac8daee491f510600000000ff62"
+    "6f6479a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b71e161280";
+
 struct Golden {
   const char* name;
   const char* hex;
   Record record;
   absl::Time expiry;
 };
+
+Record Traced(Record record) {
+  for (std::size_t i = 0; i < record.trace.trace_id.size(); ++i) {
+    record.trace.trace_id[i] = static_cast<std::uint8_t>(0xa0 + i);
+  }
+  for (std::size_t i = 0; i < record.trace.span_id.size(); ++i) {
+    record.trace.span_id[i] = static_cast<std::uint8_t>(0xb0 + i);
+  }
+  return record;
+}
 
 void PrintTo(const Golden& golden, std::ostream* os) { *os << golden.name; }
 std::string BytesOf(const Golden& golden) { return absl::HexStringToBytes(golden.hex); }
@@ -103,6 +127,14 @@ INSTANTIATE_TEST_SUITE_P(
                            TestStart() + absl::Hours(24 * 400)}),
     [](const auto& row) { return row.param.name; });
 
+INSTANTIATE_TEST_SUITE_P(
+    V2, RecordCodecGolden,
+    testing::Values(Golden{"pending_traced", kPendingTracedV2, Traced(MinimalPending()),
+                           TestStart() + absl::Minutes(2) + absl::Hours(24)},
+                    Golden{"committed_traced", kCommittedTracedV2, Traced(FullCommitted()),
+                           TestStart() + absl::Hours(24 * 400)}),
+    [](const auto& row) { return row.param.name; });
+
 // Bytes with a checksum that holds, so that the rules behind it are reached.
 std::string Resealed(std::string bytes, std::size_t at, std::string with) {
   bytes.replace(at, with.size(), with);
@@ -119,6 +151,7 @@ constexpr std::size_t kExpiryAt = 2;
 constexpr std::size_t kOwnerLengthAt = 50;
 constexpr std::size_t kMinimalOnLapseAt = 70;
 constexpr std::size_t kMinimalHasPreviousAt = 103;
+constexpr std::size_t kTracedTraceAt = 108;
 constexpr std::size_t kMinimalFlagsAt = 66;
 constexpr std::size_t kMinimalHeaderCountAt = 71;
 
@@ -144,7 +177,11 @@ INSTANTIATE_TEST_SUITE_P(
     , RecordCodecForged,
     testing::Values(
         Forged{"version_0", kPendingMinimalV1, kVersionAt, std::string(1, '\0')},
-        Forged{"version_2", kPendingMinimalV1, kVersionAt, "\x02"},
+        Forged{"version_2_without_a_trace", kPendingMinimalV1, kVersionAt, "\x02"},
+        Forged{"version_1_with_a_trace", kPendingTracedV2, kVersionAt, "\x01"},
+        Forged{"version_2_with_no_trace_in_it", kPendingTracedV2, kTracedTraceAt,
+               std::string(24, '\0')},
+        Forged{"version_3", kPendingTracedV2, kVersionAt, "\x03"},
         Forged{"state_0", kPendingMinimalV1, kStateAt, std::string(1, '\0')},
         Forged{"state_3", kPendingMinimalV1, kStateAt, "\x03"},
         Forged{"state_of_the_other", kPendingMinimalV1, kStateAt, "\x02"},
@@ -186,7 +223,9 @@ TEST(RecordCodec, GivesBackWhatWasWritten) {
 TEST(RecordCodec, NeverAcceptsWhatItWouldWriteOtherwise) {
   std::mt19937_64 random(Seed());
   for (int i = 0; i < 20'000; ++i) {
-    std::string bytes = EncodeRecord(i % 2 == 0 ? MinimalPending() : FullCommitted());
+    Record record = i % 2 == 0 ? MinimalPending() : FullCommitted();
+    if (i % 3 == 0) record = Traced(std::move(record));
+    std::string bytes = EncodeRecord(record);
     const std::size_t at = random() % (bytes.size() - 4);
     bytes = Resealed(bytes, at, std::string(1, static_cast<char>(random())));
     const absl::StatusOr<Record> read = DecodeRecord(bytes);
@@ -222,7 +261,7 @@ TEST(ExpiryOf, SaturatesForARetentionWithoutEnd) {
 
 TEST(ExpiryOf, IsNeverForDamage) {
   const std::string bytes = EncodeRecord(MinimalPending());
-  const std::string damaged[] = {"", "x", bytes.substr(0, 9), "\x02" + bytes.substr(1),
+  const std::string damaged[] = {"", "x", bytes.substr(0, 9), "\x03" + bytes.substr(1),
                                  bytes.substr(0, 1) + "\x09" + bytes.substr(2)};
   for (const std::string& each : damaged) {
     EXPECT_EQ(ExpiryOf(each), absl::InfiniteFuture()) << ToHex(each);
