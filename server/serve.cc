@@ -24,6 +24,7 @@
 #include "server/config/cores.h"
 #include "server/observe/http_server.h"
 #include "server/observe/log.h"
+#include "server/observe/process_metrics.h"
 #include "server/observe/prometheus_telemetry.h"
 #include "server/rpc/admin_service.h"
 #include "server/rpc/authenticator.h"
@@ -218,6 +219,7 @@ int Serve(const Config& config, const Machine& machine) {
   Sweep sweep(**disk, store, clock, telemetry, config.sweep_bytes_per_second);
   const Sweeper sweeper(config.sweep_interval, sweep, telemetry);
   AddGauges(telemetry, shards, **disk, clock, sweep);
+  AddProcessMetrics(telemetry);
   if (const auto found = FindNewestBackup(config.backup_dir)) telemetry.BackupFound(*found);
   const Authenticator authenticator;
   IdempotencyService service(shards, policies, authenticator, telemetry);

@@ -1,15 +1,18 @@
 // What a namespace allows, and the bounds that no policy may leave.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "server/base/namespace_id.h"
 
 namespace onced {
 
@@ -65,6 +68,8 @@ struct Policy {
   // Parked calls; over either, a Reserve that would wait is a CONFLICT at once.
   std::size_t waiters_per_key_max = 1'000;
   std::size_t waiters_max = 10'000;
+  // Which of the listed namespaces it is of, as the metrics have it: PolicyTable says.
+  NamespaceId listed_as;
   bool operator==(const Policy&) const = default;
 };
 
@@ -76,7 +81,10 @@ class PolicyTable {
   // `unlisted` is the policy of namespaces that `listed` does not name; nullopt
   // if those may not be used.
   PolicyTable(absl::flat_hash_map<std::string, Policy> listed, std::optional<Policy> unlisted)
-      : listed_(std::move(listed)), unlisted_(std::move(unlisted)) {}
+      : listed_(Numbered(std::move(listed))), unlisted_(std::move(unlisted)) {}
+
+  // Those that are listed, by their NamespaceIds, of which the first is 1.
+  std::vector<std::string> Names() const { return SortedNames(listed_); }
 
   // nullptr if the namespace may not be used.
   const Policy* Find(absl::string_view name_space) const {
@@ -86,7 +94,21 @@ class PolicyTable {
   }
 
  private:
-  const absl::flat_hash_map<std::string, Policy> listed_;
+  using Listed = absl::flat_hash_map<std::string, Policy>;
+
+  static std::vector<std::string> SortedNames(const Listed& listed) {
+    std::vector<std::string> names;
+    for (const auto& [name, policy] : listed) names.push_back(name);
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  static Listed Numbered(Listed listed) {
+    NamespaceId last;
+    for (const std::string& name : SortedNames(listed)) listed[name].listed_as = {++last.value};
+    return listed;
+  }
+
+  const Listed listed_;
   const std::optional<Policy> unlisted_;
 };
 

@@ -81,6 +81,20 @@ const char* NameOf(CallStatus status) {
   __builtin_unreachable();
 }
 
+const char* NameOf(LapseEnd end) {
+  switch (end) {
+    case LapseEnd::kTakeover:
+      return "takeover";
+    case LapseEnd::kCommit:
+      return "commit";
+    case LapseEnd::kRelease:
+      return "release";
+    case LapseEnd::kExtend:
+      return "extend";
+  }
+  __builtin_unreachable();
+}
+
 // Verdicts are Reserve's, kOk is everybody else's.
 bool CanEnd(Method method, CallStatus status) {
   if (status == CallStatus::kError) return true;
@@ -108,18 +122,23 @@ prometheus::Gauge* MakeGauge(prometheus::Registry& registry, const char* name, c
 
 }  // namespace
 
-// Gauges that are asked when they are scraped.
+// Metrics that are asked when they are scraped.
 // Threads: all functions from any thread.
-class PrometheusTelemetry::CallbackGauges {
+class PrometheusTelemetry::CallbackMetrics {
  public:
-  void Add(const GaugeFamily& family, MetricLabels labels, std::function<double()> value)
+  struct Named {
+    const char* name;
+    const char* help;
+    prometheus::MetricType type;
+  };
+  void Add(const Named& family, MetricLabels labels, std::function<double()> value)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
-    FamilyOf(family).gauges.push_back({std::move(labels), std::move(value)});
+    FamilyOf(family).series.push_back({std::move(labels), std::move(value)});
   }
 
   // One family for each name, as the text format demands. The callbacks run
-  // under the lock: they must not add gauges.
+  // under the lock: they must not add metrics.
   std::vector<prometheus::MetricFamily> Collect() const ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
     std::vector<prometheus::MetricFamily> collected;
@@ -128,32 +147,34 @@ class PrometheusTelemetry::CallbackGauges {
   }
 
  private:
-  struct Gauge {
+  struct Series {
     MetricLabels labels;
     std::function<double()> value;
   };
   struct Family {
     std::string name;
     std::string help;
-    std::vector<Gauge> gauges;
+    prometheus::MetricType type;
+    std::vector<Series> series;
   };
 
-  Family& FamilyOf(const GaugeFamily& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  Family& FamilyOf(const Named& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     for (Family& family : families_) {
       if (family.name == wanted.name) return family;
     }
-    return families_.emplace_back(Family{wanted.name, wanted.help, {}});
+    return families_.emplace_back(Family{wanted.name, wanted.help, wanted.type, {}});
   }
 
   static prometheus::MetricFamily CollectOne(const Family& family) {
     prometheus::MetricFamily collected;
     collected.name = family.name;
     collected.help = family.help;
-    collected.type = prometheus::MetricType::Gauge;
-    for (const Gauge& gauge : family.gauges) {
+    collected.type = family.type;
+    for (const Series& series : family.series) {
       prometheus::ClientMetric metric;
-      for (const auto& [name, value] : gauge.labels) metric.label.push_back({name, value});
-      metric.gauge.value = gauge.value();
+      for (const auto& [name, value] : series.labels) metric.label.push_back({name, value});
+      (family.type == prometheus::MetricType::Counter ? metric.counter.value : metric.gauge.value) =
+          series.value();
       collected.metric.push_back(std::move(metric));
     }
     return collected;
@@ -166,7 +187,7 @@ class PrometheusTelemetry::CallbackGauges {
 PrometheusTelemetry::PrometheusTelemetry(const Options& options, Log& log)
     : log_(log),
       registry_(std::make_unique<prometheus::Registry>()),
-      gauges_(std::make_unique<CallbackGauges>()) {
+      asked_(std::make_unique<CallbackMetrics>()) {
   MakeRequestMetrics();
   MakeErrorMetrics(options.reasons);
   MakeWorkMetrics();
@@ -227,8 +248,13 @@ void PrometheusTelemetry::MakeWorkMetrics() {
   drained_ =
       MakeHistogram(*registry_, "idempotency_drained_requests",
                     "Requests that an executor took from its queue at once.", DrainBuckets());
-  takeovers_ = MakeCounter(*registry_, "idempotency_takeovers_total",
-                           "Reservations granted after the holder's lease had lapsed.");
+  auto& lapses = prometheus::BuildCounter()
+                     .Name("idempotency_lapses_total")
+                     .Help("Leases that ran out, by what came of the reservation, once it had.")
+                     .Register(*registry_);
+  for (const LapseEnd end : kLapseEnds) {
+    lapses_[static_cast<std::size_t>(end)] = &lapses.Add({{"end", NameOf(end)}});
+  }
   store_failures_ =
       MakeCounter(*registry_, "idempotency_store_failures_total",
                   "Writes and syncs of the store that failed, and records that could not be read.");
@@ -267,7 +293,7 @@ void PrometheusTelemetry::MakeInfoMetrics(const Options& options) {
       .Add(ToLabels(options.build_info))
       .Set(1);
   prometheus::BuildGauge()
-      .Name("idempotency_start_time_seconds")
+      .Name("process_start_time_seconds")
       .Help("When the process started, in seconds since 1970.")
       .Register(*registry_)
       .Add({})
@@ -276,12 +302,19 @@ void PrometheusTelemetry::MakeInfoMetrics(const Options& options) {
 
 void PrometheusTelemetry::AddGauge(const GaugeFamily& family, MetricLabels labels,
                                    std::function<double()> value) {
-  gauges_->Add(family, std::move(labels), std::move(value));
+  asked_->Add({family.name, family.help, prometheus::MetricType::Gauge}, std::move(labels),
+              std::move(value));
+}
+
+void PrometheusTelemetry::AddCounter(const CounterFamily& family, MetricLabels labels,
+                                     std::function<double()> value) {
+  asked_->Add({family.name, family.help, prometheus::MetricType::Counter}, std::move(labels),
+              std::move(value));
 }
 
 std::string PrometheusTelemetry::Scrape() const {
   std::vector<prometheus::MetricFamily> families = registry_->Collect();
-  for (prometheus::MetricFamily& family : gauges_->Collect()) {
+  for (prometheus::MetricFamily& family : asked_->Collect()) {
     families.push_back(std::move(family));
   }
   return prometheus::TextSerializer().Serialize(families);
@@ -316,7 +349,9 @@ void PrometheusTelemetry::StoreFailed(absl::string_view what) {
   log_.WriteLimited(LogLevel::kError, "store_failed", {{"error", what}});
 }
 
-void PrometheusTelemetry::TakenOver() { takeovers_->Increment(); }
+void PrometheusTelemetry::LapseEnded(LapseEnd end) {
+  lapses_[static_cast<std::size_t>(end)]->Increment();
+}
 
 void PrometheusTelemetry::BackupFailed(absl::string_view what, absl::Duration duration) {
   backup_failures_->Increment();

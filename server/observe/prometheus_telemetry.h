@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "server/base/telemetry.h"
 #include "server/observe/log.h"
+#include "server/observe/metric_families.h"
 
 namespace prometheus {
 class Counter;
@@ -27,36 +28,6 @@ namespace onced {
 
 // Labels of a series, in the order in which they are shown.
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
-
-// A metric whose value is asked for when it is scraped.
-struct GaugeFamily {
-  const char* name;
-  const char* help;
-};
-inline constexpr GaugeFamily kQueueDepthGauge{"idempotency_queue_depth",
-                                              "Requests that wait in an executor's queues."};
-inline constexpr GaugeFamily kWaitersGauge{"idempotency_waiters",
-                                           "Reserve calls that are parked until a holder is done."};
-inline constexpr GaugeFamily kSessionsGauge{"idempotency_sessions", "Sessions that are open."};
-inline constexpr GaugeFamily kStoredKeysGauge{
-    "idempotency_stored_keys",
-    "Keys in the store, estimated; expired ones count until their space is reclaimed."};
-inline constexpr GaugeFamily kClockStepGauge{
-    "idempotency_clock_step_seconds",
-    "How far the wall clock is ahead of the time that is believed; 0 while it is followed."};
-inline constexpr GaugeFamily kDiskFreeGauge{"idempotency_disk_free_bytes",
-                                            "Space that is left for the data directory."};
-inline constexpr GaugeFamily kDiskLowGauge{
-    "idempotency_disk_low", "1 while nothing new is granted, since the disk is nearly full."};
-inline constexpr GaugeFamily kReclaimableGauge{
-    "idempotency_reclaimable_bytes",
-    "Space that expired records still took after the last sweep, estimated."};
-inline constexpr GaugeFamily kLastSweepGauge{
-    "idempotency_last_sweep_time_seconds",
-    "When the last sweep ended, in seconds since 1970; 0: none has."};
-inline constexpr GaugeFamily kGaugeFamilies[] = {
-    kQueueDepthGauge, kWaitersGauge, kSessionsGauge,    kStoredKeysGauge, kClockStepGauge,
-    kDiskFreeGauge,   kDiskLowGauge, kReclaimableGauge, kLastSweepGauge};
 
 // Threads:  all functions from any thread. The Telemetry functions take no lock
 //           but a histogram's own, and allocate nothing.
@@ -77,6 +48,8 @@ class PrometheusTelemetry final : public Telemetry {
   // family differ in their labels.
   void AddGauge(const GaugeFamily& family, MetricLabels labels, std::function<double()> value);
 
+  void AddCounter(const CounterFamily& family, MetricLabels labels, std::function<double()> value);
+
   // Everything, in Prometheus' text format.
   std::string Scrape() const;
 
@@ -86,7 +59,7 @@ class PrometheusTelemetry final : public Telemetry {
   void Drained(std::size_t requests, absl::Duration queue_wait) override;
   void Synced(absl::Duration duration) override;
   void StoreFailed(absl::string_view what) override;
-  void TakenOver() override;
+  void LapseEnded(LapseEnd end) override;
   void BackupFailed(absl::string_view what, absl::Duration duration) override;
   void BackupMade(const BackupReport& report, absl::Duration duration) override;
   void ClockAccepted(absl::Duration step) override;
@@ -96,10 +69,11 @@ class PrometheusTelemetry final : public Telemetry {
   void Swept(absl::string_view error) override;
 
  private:
-  class CallbackGauges;
+  class CallbackMetrics;
 
   static constexpr std::size_t kMethodCount = std::size(kMethods);
   static constexpr std::size_t kStatusCount = std::size(kCallStatuses);
+  static constexpr std::size_t kLapseEndCount = std::size(kLapseEnds);
 
   void MakeRequestMetrics();
   void MakeErrorMetrics(const std::vector<std::string>& reasons);
@@ -111,7 +85,7 @@ class PrometheusTelemetry final : public Telemetry {
   // Constant after construction; the metrics have locks of their own.
   Log& log_;
   const std::unique_ptr<prometheus::Registry> registry_;
-  const std::unique_ptr<CallbackGauges> gauges_;
+  const std::unique_ptr<CallbackMetrics> asked_;
   // By method and status; nullptr where the method can't end so.
   std::array<std::array<prometheus::Counter*, kStatusCount>, kMethodCount> requests_{};
   std::array<prometheus::Histogram*, kMethodCount> durations_{};
@@ -120,7 +94,7 @@ class PrometheusTelemetry final : public Telemetry {
   prometheus::Histogram* sync_ = nullptr;
   prometheus::Histogram* queue_wait_ = nullptr;
   prometheus::Histogram* drained_ = nullptr;
-  prometheus::Counter* takeovers_ = nullptr;
+  std::array<prometheus::Counter*, kLapseEndCount> lapses_{};
   prometheus::Counter* store_failures_ = nullptr;
   prometheus::Counter* backup_failures_ = nullptr;
   prometheus::Gauge* backup_time_ = nullptr;

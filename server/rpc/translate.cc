@@ -187,19 +187,4 @@ v1::InspectResponse InspectResponseOf(const Answer& answer, bool include_result)
   return to;
 }
 
-CallStatus CallStatusOf(const Reply& reply) {
-  return std::visit(Overloaded{[](const Fresh&) { return CallStatus::kFresh; },
-                               [](const Replayed&) { return CallStatus::kReplayed; },
-                               [](const Conflict&) { return CallStatus::kConflict; },
-                               [](const Mismatch&) { return CallStatus::kMismatch; },
-                               [](const Unresolved&) { return CallStatus::kUnresolved; },
-                               [](const Parked&) { return CallStatus::kError; },
-                               [](const CommitDone&) { return CallStatus::kOk; },
-                               [](const ReleaseDone&) { return CallStatus::kOk; },
-                               [](const ExtendDone&) { return CallStatus::kOk; },
-                               [](const Inspected&) { return CallStatus::kOk; },
-                               [](const Refused&) { return CallStatus::kError; }},
-                    reply);
-}
-
 }  // namespace onced

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "idempotency/v1/idempotency.pb.h"
-#include "server/base/telemetry.h"
+#include "server/ledger/call_status.h"
 #include "server/ledger/operation.h"
 #include "server/shard/request.h"
 
@@ -14,8 +14,5 @@ idempotency::v1::CommitResponse CommitResponseOf(const Answer& answer);
 idempotency::v1::ReleaseResponse ReleaseResponseOf(const Answer& answer);
 idempotency::v1::ExtendResponse ExtendResponseOf(const Answer& answer);
 idempotency::v1::InspectResponse InspectResponseOf(const Answer& answer, bool include_result);
-
-// How the metrics count it.
-CallStatus CallStatusOf(const Reply& reply);
 
 }  // namespace onced

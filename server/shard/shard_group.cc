@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "server/ledger/call_status.h"
 
 namespace onced {
 namespace {
@@ -228,15 +229,28 @@ class ShardGroup::Round {
   // Whether there was anything to change.
   bool Apply(Change change, UnitOfWork::Slot slot) {
     if (std::holds_alternative<Keep>(change)) return false;
+    if (LapsedAt(slot)) group_.telemetry_.LapseEnded(EndOf(change, *work_->Find(slot)));
     if (auto* write = std::get_if<Write>(&change)) {
-      const bool takeover = write->record.attempt > 1 &&  // So there is one to take over from.
-                            write->record.fence != work_->Find(slot)->fence;
-      if (takeover) group_.telemetry_.TakenOver();
       work_->Put(slot, std::move(write->record));
     } else {
       work_->Erase(slot);
     }
     return true;
+  }
+
+  // Of every lease that ran out, whatever becomes of it, this is asked once with true.
+  bool LapsedAt(UnitOfWork::Slot slot) const {
+    const std::optional<Record>& found = work_->Find(slot);
+    if (!found.has_value()) return false;
+    const auto* pending = std::get_if<Pending>(&found->phase);
+    if (pending == nullptr || pending->lease_expire_time > now_) return false;  // As nearly all.
+    return StateOf(found, view_) == State::kLapsed;
+  }
+  static LapseEnd EndOf(const Change& change, const Record& found) {
+    const auto* write = std::get_if<Write>(&change);
+    if (write == nullptr) return LapseEnd::kRelease;
+    if (std::holds_alternative<Committed>(write->record.phase)) return LapseEnd::kCommit;
+    return write->record.fence == found.fence ? LapseEnd::kExtend : LapseEnd::kTakeover;
   }
 
   // ---- 6 ----
@@ -253,11 +267,18 @@ class ShardGroup::Round {
   }
 
   void Hold(Request request, UnitOfWork::Slot slot, Reply reply, absl::Duration waited = {}) {
+    if (IsReserve(request)) CountVerdict(request, reply);
     decided_.push_back({std::move(request.answer), {std::move(reply), now_, waited}, slot});
   }
   void Hold(Waiter waiter, UnitOfWork::Slot slot, Reply reply) {
     const absl::Duration waited = now_ - waiter.parked_at;
     Hold(std::move(waiter.request), slot, std::move(reply), waited);
+  }
+
+  void CountVerdict(const Request& request, const Reply& reply) {
+    const CallStatus verdict = CallStatusOf(reply);
+    if (verdict == CallStatus::kError) return;  // It was not judged.
+    group_.telemetry_.Judged(request.policy->listed_as, verdict);
   }
 
   ShardGroup& group_;

@@ -17,7 +17,7 @@ class QuietTelemetry : public Telemetry {
   void Drained(std::size_t, absl::Duration) override {}
   void Synced(absl::Duration) override {}
   void StoreFailed(absl::string_view) override {}
-  void TakenOver() override {}
+  void LapseEnded(LapseEnd) override {}
   void Rewritten(std::uint64_t, std::uint64_t) override {}
   void Swept(absl::string_view) override {}
 };

@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "server/observe/process_metrics.h"
 
 namespace onced {
 namespace {
@@ -65,14 +67,16 @@ TEST_F(PrometheusTelemetryTest, HasEverySeriesFromTheStart) {
                 "0");
     }
   }
-  EXPECT_EQ(Value("idempotency_takeovers_total"), "0");
+  for (const char* end : {"takeover", "commit", "release", "extend"}) {
+    EXPECT_EQ(Value(absl::StrCat("idempotency_lapses_total{end=\"", end, "\"}")), "0");
+  }
   EXPECT_EQ(Value("idempotency_store_failures_total"), "0");
 }
 
 TEST_F(PrometheusTelemetryTest, SaysWhatRunsAndSinceWhen) {
   Scrape();
   EXPECT_EQ(Value("idempotency_build_info{revision=\"a\\\"b\",version=\"1.2.3\"}"), "1");
-  EXPECT_EQ(Value("idempotency_start_time_seconds"), "1700000000.25");
+  EXPECT_EQ(Value("process_start_time_seconds"), "1700000000.25");
 }
 
 TEST_F(PrometheusTelemetryTest, TellsOfBackups) {
@@ -146,14 +150,19 @@ TEST_F(PrometheusTelemetryTest, CountsTheWorkBelow) {
   telemetry_.Drained(5, absl::Milliseconds(1));
   telemetry_.Synced(absl::Microseconds(300));
   telemetry_.StoreFailed("EIO");
-  telemetry_.TakenOver();
+  for (int i = 0; i < 4; ++i) {
+    for (int times = 0; times <= i; ++times) telemetry_.LapseEnded(kLapseEnds[i]);
+  }
   Scrape();
   EXPECT_EQ(Value("idempotency_drained_requests_sum"), "8");
   EXPECT_EQ(Value("idempotency_drained_requests_bucket{le=\"4\"}"), "1");
   EXPECT_EQ(Value("idempotency_queue_wait_seconds_sum"), "0.003");
   EXPECT_EQ(Value("idempotency_store_sync_duration_seconds_sum"), "0.0003");
   EXPECT_EQ(Value("idempotency_store_failures_total"), "1");
-  EXPECT_EQ(Value("idempotency_takeovers_total"), "1");
+  EXPECT_EQ(Value("idempotency_lapses_total{end=\"takeover\"}"), "1");
+  EXPECT_EQ(Value("idempotency_lapses_total{end=\"commit\"}"), "2");
+  EXPECT_EQ(Value("idempotency_lapses_total{end=\"release\"}"), "3");
+  EXPECT_EQ(Value("idempotency_lapses_total{end=\"extend\"}"), "4");
 }
 
 TEST_F(PrometheusTelemetryTest, AsksGaugesAtEachScrape) {
@@ -172,6 +181,37 @@ TEST_F(PrometheusTelemetryTest, AsksGaugesAtEachScrape) {
   const std::string type = "# TYPE idempotency_queue_depth gauge\n";
   EXPECT_EQ(scrape_.find(type), scrape_.rfind(type));
   EXPECT_NE(scrape_.find(type), std::string::npos);
+}
+
+TEST_F(PrometheusTelemetryTest, AsksCountersAtEachScrape) {
+  double refused = 3;
+  telemetry_.AddCounter({"idempotency_tests_total", "Of this test."}, {{"by", "a"}},
+                        [&] { return refused; });
+  Scrape();
+  EXPECT_EQ(Value("idempotency_tests_total{by=\"a\"}"), "3");
+  EXPECT_TRUE(absl::StrContains(scrape_, "# TYPE idempotency_tests_total counter\n"));
+  refused = 5;
+  Scrape();
+  EXPECT_EQ(Value("idempotency_tests_total{by=\"a\"}"), "5");
+}
+
+TEST_F(PrometheusTelemetryTest, TellsOfTheProcess) {
+  AddProcessMetrics(telemetry_);
+  Scrape();
+  const auto value = [&](const char* name) {
+    double number = 0;
+    EXPECT_TRUE(absl::SimpleAtod(Value(name), &number)) << name;
+    return number;
+  };
+  EXPECT_GT(value("process_resident_memory_bytes"), 1 << 20);
+  EXPECT_GT(value("process_virtual_memory_bytes"), value("process_resident_memory_bytes"));
+  EXPECT_GE(value("process_threads"), 1);
+  EXPECT_GT(value("process_cpu_seconds_total"), 0);
+  EXPECT_GT(value("process_max_fds"), value("process_open_fds"));
+  const double before = value("process_open_fds");
+  const std::ifstream one_more("/proc/self/stat");
+  Scrape();
+  EXPECT_EQ(value("process_open_fds"), before + 1);
 }
 
 TEST_F(PrometheusTelemetryTest, LosesNoCountOfAnyThread) {
@@ -206,6 +246,8 @@ TEST_F(PrometheusTelemetryTest, DiesOfAnEndThatTheMethodHasNot) {
 TEST_F(PrometheusTelemetryTest, IsDocumented) {
   for (const GaugeFamily& family : kGaugeFamilies)
     telemetry_.AddGauge(family, {}, [] { return 0; });
+  for (const CounterFamily& family : kCounterFamilies)
+    telemetry_.AddCounter(family, {}, [] { return 0; });
   Scrape();
   std::map<std::string, std::string> help;
   std::set<std::string> real;
@@ -220,7 +262,7 @@ TEST_F(PrometheusTelemetryTest, IsDocumented) {
   std::ifstream file(ONCED_SOURCE_DIR "/docs/metrics.md");
   std::set<std::string> documented;
   for (std::string line; std::getline(file, line);) {
-    if (absl::StartsWith(line, "| `idempotency_")) documented.insert(line);
+    if (absl::StartsWith(line, "| `")) documented.insert(line);
   }
   EXPECT_EQ(documented, real);
 }

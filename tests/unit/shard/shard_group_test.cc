@@ -1,5 +1,6 @@
 // What a drain is, apart from waiting: order, deadlines, draining, fences,
 // restarts, and a store that fails.
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -78,6 +79,61 @@ TEST_F(OneDrain, ReportsTakeoversAndNothingElse) {
   Commit(token);
   Hold({.key = "fresh", .request_id = "r"});
   EXPECT_EQ(telemetry_.takeovers, 1u);
+}
+
+TEST_F(OneDrain, ReportsEveryLapseOnceByWhatCameOfIt) {
+  const auto count = [&](LapseEnd end) {
+    return telemetry_.lapses[static_cast<std::size_t>(end)].load();
+  };
+  std::map<std::string, Token> tokens;
+  for (const char* key : {"takeover", "commit", "release", "extend", "live", "nobody_asks"}) {
+    const bool lives = std::string(key) == "live";
+    tokens[key] = Hold({.key = key, .request_id = key, .lease = absl::Seconds(lives ? 60 : 10)});
+  }
+  Advance(absl::Seconds(10));
+  Inspect("takeover");
+  Reserve({.key = "takeover", .fingerprint = "mismatch"});
+  Execute();
+  for (const LapseEnd end : kLapseEnds) EXPECT_EQ(count(end), 0u);
+  Hold({.key = "takeover", .request_id = "second"});
+  for (const char* key : {"commit", "live"}) Commit(tokens[key], "done", key);
+  Release(tokens["release"], "release");
+  Extend(tokens["extend"], absl::Seconds(20), "extend");
+  Execute();
+  for (const LapseEnd end : kLapseEnds) EXPECT_EQ(count(end), 1u);
+  Extend(tokens["extend"], absl::Seconds(30), "extend");
+  Commit(tokens["commit"], "done", "commit");
+  Execute();
+  for (const LapseEnd end : kLapseEnds) EXPECT_EQ(count(end), 1u);
+}
+
+TEST_F(OneDrain, ReportsEveryVerdictByNamespace) {
+  policy_.listed_as = {7};
+  const Token token = Hold({.request_id = "a"});
+  Reserve({.request_id = "b"});
+  Reserve({.fingerprint = "mismatch"});
+  Execute();
+  Park("c");
+  Commit(token);
+  Commit(token, "other");
+  Inspect();
+  Execute();
+  policy_.listed_as = {};
+  Reserve({.request_id = "d"});
+  Reserve({.deadline = now_ - kTick});  // Not judged.
+  Execute();
+  policy_.on_lapse = OnLapse::kHold;
+  Hold({.key = "held"});
+  Advance(absl::Seconds(10));
+  Reserve({.key = "held"});
+  Execute();
+  const MutexLock lock(telemetry_.mutex);
+  const std::map<std::pair<std::uint32_t, CallStatus>, std::size_t> want = {
+      {{7, CallStatus::kFresh}, 1},     {{7, CallStatus::kConflict}, 1},
+      {{7, CallStatus::kMismatch}, 1},  {{7, CallStatus::kReplayed}, 1},
+      {{0, CallStatus::kReplayed}, 1},  {{0, CallStatus::kFresh}, 1},
+      {{0, CallStatus::kUnresolved}, 1}};
+  EXPECT_EQ(telemetry_.judged, want);
 }
 
 TEST_F(OneDrain, RetryDelaysDiffer) {
