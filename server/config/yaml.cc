@@ -1,11 +1,14 @@
 #include "server/config/yaml.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -109,14 +112,54 @@ class Copier {
 
 YamlDocument Unreadable(YamlProblem problem) { return {{}, {std::move(problem)}}; }
 
-YamlDocument ParseOrThrow(absl::string_view text) {
-  const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-  if (documents.size() > 1) {
-    return Unreadable({documents[1].Mark().line + 1, "has more than one document"});
+// Counts documents, and notes where the second one's content begins.
+class DocumentCounter final : public YAML::EventHandler {
+ public:
+  int count() const { return count_; }
+  int second_line() const { return second_line_; }
+
+  void OnDocumentStart(const YAML::Mark&) override { ++count_; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { Note(mark); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { Note(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                const std::string&) override {
+    Note(mark);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    Note(mark);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
+    Note(mark);
+  }
+  void OnMapEnd() override {}
+
+ private:
+  void Note(const YAML::Mark& mark) {
+    if (count_ == 2 && second_line_ == 0) second_line_ = mark.line + 1;
+  }
+
+  int count_ = 0;
+  int second_line_ = 0;
+};
+
+// Not by YAML::LoadAll(): where a flow's comma or bracket stands outside of one, that
+// finds empty documents without end, and takes memory for each.
+YamlDocument ParseOrThrow(const std::string& text) {
+  std::istringstream in(text);
+  YAML::Parser parser(in);
+  DocumentCounter documents;
+  while (documents.count() < 2 && parser.HandleNextDocument(documents)) {
+  }
+  if (documents.count() > 1) {
+    return Unreadable({documents.second_line(), "has more than one document"});
   }
   YamlDocument document;
-  if (documents.empty()) return document;
-  if (!Copier(document).Copy(documents[0], 0, document.root)) document.root = {};
+  if (documents.count() == 0) return document;
+  if (!Copier(document).Copy(YAML::Load(text), 0, document.root)) document.root = {};
   return document;
 }
 
@@ -125,7 +168,7 @@ YamlDocument ParseOrThrow(absl::string_view text) {
 YamlDocument ParseYaml(absl::string_view text) {
   if (std::optional<YamlProblem> bad = FindBadBytes(text)) return Unreadable(*std::move(bad));
   try {
-    return ParseOrThrow(text);
+    return ParseOrThrow(std::string(text));
   } catch (const YAML::Exception& e) {
     // Aliases are resolved at a null mark, whose line is -1.
     return Unreadable({e.mark.line + 1, absl::StrCat("is not YAML: ", e.msg)});

@@ -20,7 +20,9 @@ std::string Slot(Draw& draw) {
   WireWriter out;
   const bool first_version = draw.OneIn(4);
   out.Fixed(first_version ? "oncedwm1" : "oncedwm2", 8);
-  const std::size_t numbers = first_version ? 3 : 5;
+  // Less than the last turn there can be, which at one a millisecond takes for ever.
+  out.Int(draw.Int<std::uint64_t>() >> 1);
+  const std::size_t numbers = first_version ? 2 : 4;
   for (std::size_t i = 0; i < numbers; ++i) out.Int(draw.Int<std::uint64_t>());
   if (!first_version) {
     static_assert(kLogsAt == 8 + 5 * 8 + 4);

@@ -96,6 +96,9 @@ INSTANTIATE_TEST_SUITE_P(
                     BadRow{"tab", "a:\n\tb: 1\n", 2, "is not YAML: "},
                     BadRow{"unknown_alias", "a: 1\nb: *nobody\n", 2, "is not YAML: "},
                     BadRow{"two_documents", "a: 1\n---\nb: 2\n", 3, "more than one document"},
+                    // yaml-cpp alone would find documents in these for ever.
+                    BadRow{"stray_comma", ",d", 1, "more than one document"},
+                    BadRow{"stray_bracket", "a: 1\n]\n", 2, ""},
                     BadRow{"latin1", "a: 1\nb: caf\xe9\n", 2, "not valid UTF-8"},
                     BadRow{"overlong", "a: \xc0\xaf\n", 1, "not valid UTF-8"},
                     BadRow{"surrogate", "a: \xed\xa0\x80\n", 1, "not valid UTF-8"},
