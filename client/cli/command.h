@@ -35,7 +35,8 @@ struct Context {
   Input& input;
   client::Client& client;
   const std::function<client::AdminClient(const std::string& target)>& connect_admin;
-  absl::Duration timeout;  // For a call that doesn't wait.
+  absl::Duration timeout;   // For a call that doesn't wait.
+  std::string traceparent;  // Empty: none.
 
   // Counted from now.
   client::CallOptions Options(absl::Duration wait = absl::ZeroDuration()) const;

@@ -33,6 +33,8 @@ const std::vector<Flag>& GlobalFlags() {
        "Where the server is. Default: $ONCECTL_SERVER, else 127.0.0.1:50051."},
       {"timeout", Flag::kValue, "DURATION",
        "How long the call may take, beyond --wait-timeout. Default: 5s."},
+      {"traceparent", Flag::kValue, "TEXT",
+       "The W3C trace context of the call. Default: $TRACEPARENT."},
       {"json", Flag::kSwitch, "",
        "Print one line of JSON on the standard output: the answer or the error."},
       {"help", Flag::kSwitch, "", "Show this help."},
@@ -116,7 +118,9 @@ std::string TokenOf(Context& context) {
 }
 
 client::CallOptions Context::Options(absl::Duration wait) const {
-  return {.deadline = absl::Now() + timeout + std::max(wait, absl::ZeroDuration())};
+  return {.deadline = absl::Now() + timeout + std::max(wait, absl::ZeroDuration()),
+          .traceparent = traceparent,
+          .tracestate = traceparent.empty() ? "" : Env("TRACESTATE")};
 }
 
 std::string Context::Env(const std::string& name) const {

@@ -44,6 +44,18 @@ absl::Duration TimeoutOf(Args& args) {
   return timeout;
 }
 
+// A variable that holds something else is somebody else's.
+std::string TraceparentOf(Args& args, const Surroundings& around) {
+  const std::string given = args.Text("traceparent");
+  if (IsTraceparent(given)) return given;
+  if (args.Has("traceparent")) {
+    args.AddProblem(absl::StrCat("--traceparent isn't a W3C trace context: ", Printable(given)));
+    return "";
+  }
+  const auto env = around.env.find("TRACEPARENT");
+  return env != around.env.end() && IsTraceparent(env->second) ? env->second : "";
+}
+
 const Command* CommandOf(Args& args) {
   const std::string words = args.words();
   const Command* command = FindCommand(words);
@@ -63,6 +75,7 @@ absl::StatusOr<Answer> Execute(Args& args, const Surroundings& around) {
   if (args.Has("json") && args.Text("output") == "-") {
     args.AddProblem("--json and --output - both want the standard output");
   }
+  const std::string traceparent = TraceparentOf(args, around);
   const Command* command = CommandOf(args);
   if (command == nullptr) return args.Problems();
   std::vector<Flag> flags = GlobalFlags();
@@ -78,7 +91,8 @@ absl::StatusOr<Answer> Execute(Args& args, const Surroundings& around) {
                   .input = input,
                   .client = client,
                   .connect_admin = connect_admin,
-                  .timeout = timeout};
+                  .timeout = timeout,
+                  .traceparent = traceparent};
   return command->run(context);
 }
 

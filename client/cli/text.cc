@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -117,6 +118,16 @@ std::string Lines::Text(std::size_t indent) const {
                     "\n");
   }
   return text;
+}
+
+bool IsTraceparent(absl::string_view text) {
+  constexpr absl::string_view kPattern = "xx-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-xxxxxxxxxxxxxxxx-xx";
+  if (text.size() < kPattern.size()) return false;
+  for (std::size_t i = 0; i < kPattern.size(); ++i) {
+    const bool digit = absl::ascii_isdigit(text[i]) || (text[i] >= 'a' && text[i] <= 'f');
+    if (kPattern[i] == 'x' ? !digit : text[i] != '-') return false;
+  }
+  return text.size() == kPattern.size() || text[kPattern.size()] == '-';
 }
 
 }  // namespace onced::cli

@@ -41,4 +41,8 @@ class Lines {
   std::vector<std::pair<std::string, std::string>> lines_;
 };
 
+// Whether it looks like one: "00-" and so on, of the right digits. What it means is the
+// server's business.
+bool IsTraceparent(absl::string_view text);
+
 }  // namespace onced::cli

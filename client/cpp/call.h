@@ -1,6 +1,7 @@
 // What the clients' methods have in common.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -14,11 +15,20 @@ namespace onced::client {
 
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& target, const ConnectOptions& options);
 
+// Unless it is empty. gRPC ends the process over a value that is not printable.
+inline void AddHeader(grpc::ClientContext& context, const char* name, const std::string& value) {
+  const bool printable =
+      std::all_of(value.begin(), value.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
+  if (!value.empty() && printable) context.AddMetadata(name, value);
+}
+
 inline std::unique_ptr<grpc::ClientContext> NewContext(const CallOptions& options) {
   auto context = std::make_unique<grpc::ClientContext>();
   if (options.deadline != absl::InfiniteFuture()) {
     context->set_deadline(absl::ToChronoTime(options.deadline));
   }
+  AddHeader(*context, "traceparent", options.traceparent);
+  AddHeader(*context, "tracestate", options.tracestate);
   return context;
 }
 

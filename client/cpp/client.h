@@ -38,6 +38,10 @@ struct CallOptions {
   // whether it was executed. A Reserve that waits needs more than its
   // `wait_timeout`: the server ends the wait shortly before the deadline.
   absl::Time deadline = absl::InfiniteFuture();
+  // The caller's W3C trace context, to be sent with the call; empty: none. What can't be
+  // a header's value is left out.
+  std::string traceparent;
+  std::string tracestate;
 };
 
 // A thin client: one method a call, each a single attempt that blocks.

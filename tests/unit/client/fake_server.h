@@ -25,6 +25,8 @@ struct FakeMethod {
   Response response;
   std::vector<Request> requests;
   std::chrono::system_clock::duration time_left{};  // Of the last call, as it came.
+  std::string traceparent;                          // Likewise; empty: none.
+  std::string tracestate;
 };
 
 // Threads: the server's own call the overrides; a mutex keeps them apart.
@@ -64,6 +66,14 @@ class FakeServer final : public v1::IdempotencyService::Service {
     const std::lock_guard lock(mutex_);
     method.requests.push_back(*request);
     method.time_left = context->deadline() - std::chrono::system_clock::now();
+    const auto header = [&](const char* name) {
+      const auto found = context->client_metadata().find(name);
+      return found == context->client_metadata().end()
+                 ? ""
+                 : std::string(found->second.data(), found->second.size());
+    };
+    method.traceparent = header("traceparent");
+    method.tracestate = header("tracestate");
     *response = method.response;
     return method.status;
   }

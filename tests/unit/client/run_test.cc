@@ -160,6 +160,24 @@ TEST_F(RunTest, EveryCallHasADeadline) {
   EXPECT_LE(server_.extend.time_left, std::chrono::seconds(101));
 }
 
+TEST_F(RunTest, ACallBelongsToATrace) {
+  const std::string given = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const std::string of_env = "00-0af7651916cd43dd8448eb211c80319c-aaaaaaaaaaaaaaaa-00";
+  Oncectl(kCommandLines[4]);
+  EXPECT_EQ(server_.inspect.traceparent, "");
+  env_["TRACEPARENT"] = of_env;
+  env_["TRACESTATE"] = "a=b";
+  Oncectl(kCommandLines[4]);
+  EXPECT_EQ(server_.inspect.traceparent, of_env);
+  EXPECT_EQ(server_.inspect.tracestate, "a=b");
+  Oncectl({"inspect", "--namespace=n", "--key=k", "--traceparent", given});
+  EXPECT_EQ(server_.inspect.traceparent, given);
+  env_["TRACEPARENT"] = "somebody else's";
+  Oncectl(kCommandLines[4]);
+  EXPECT_EQ(server_.inspect.traceparent, "");
+  EXPECT_EQ(server_.inspect.tracestate, "");
+}
+
 struct UsageRow {
   std::vector<std::string> args;
   const char* problem;
@@ -172,6 +190,8 @@ const UsageRow kUsageRows[] = {
     {{"help", "frob"}, "oncectl: there is no command frob\n"},
     {{"frob", "--help"}, "oncectl: there is no command frob\n"},
     {{"frob", "1", "--bad", "x"}, "oncectl: there is no flag --bad\n"},
+    {{"inspect", "--namespace=n", "--key=k", "--traceparent=00-AB"},
+     "oncectl: --traceparent isn't a W3C trace context: 00-AB\n"},
     {{"inspect", "--namespace=n", "--key=k", "--timeout=0s"},
      "oncectl: --timeout isn't positive\n"},
     {{"inspect", "--namespace=n", "--key=k", "--timeout=x"}, "oncectl: --timeout isn't a duration"},
