@@ -20,12 +20,15 @@
 #include "server/base/believed_clock.h"
 #include "server/base/clock.h"
 #include "server/base/random.h"
+#include "server/base/tracer.h"
 #include "server/config/config.h"
 #include "server/config/cores.h"
 #include "server/observe/http_server.h"
 #include "server/observe/log.h"
+#include "server/observe/otlp_exporter.h"
 #include "server/observe/process_metrics.h"
 #include "server/observe/prometheus_telemetry.h"
+#include "server/reporting.h"
 #include "server/rpc/admin_service.h"
 #include "server/rpc/authenticator.h"
 #include "server/rpc/errors.h"
@@ -91,7 +94,7 @@ LogLevel LevelOf(Config::LogLevel level) {
 
 absl::StatusOr<std::unique_ptr<RocksStore>> OpenStore(const Config& config,
                                                       const TimeSource& time_source,
-                                                      rocksdb::Env* env) {
+                                                      Telemetry& telemetry, rocksdb::Env* env) {
   SystemRandom random;
   return RocksStore::Open(
       {.data_dir = config.data_dir,
@@ -106,6 +109,8 @@ absl::StatusOr<std::unique_ptr<RocksStore>> OpenStore(const Config& config,
        .time_source = &time_source,
        .max_downtime = config.accept_clock ? absl::InfiniteDuration() : config.max_downtime,
        .random = random,
+       .telemetry = &telemetry,
+       .meter_time = &time_source,
        .env = env});
 }
 
@@ -130,24 +135,6 @@ void LogStep(Log& log, absl::Duration step) {
         "clock_step_not_believed",
         {{"step", step}, {"way_out", "set the clock right, or accept it: oncectl clock accept"}});
   }
-}
-
-void AddGauges(PrometheusTelemetry& telemetry, const ShardSet& shards, const RocksStore& store,
-               const BelievedClock& clock, const Sweep& sweep) {
-  for (std::size_t i = 0; i < shards.executor_count(); ++i) {
-    telemetry.AddGauge(kQueueDepthGauge, {{"executor", absl::StrCat(i)}},
-                       [&shards, i] { return static_cast<double>(shards.queue_depth(i)); });
-  }
-  telemetry.AddGauge(kWaitersGauge, {}, [&] { return static_cast<double>(shards.waiters()); });
-  telemetry.AddGauge(kStoredKeysGauge, {},
-                     [&] { return static_cast<double>(store.EstimateKeys()); });
-  telemetry.AddGauge(kDiskFreeGauge, {}, [&] { return static_cast<double>(store.FreeBytes()); });
-  telemetry.AddGauge(kDiskLowGauge, {}, [&] { return store.LowOnSpace() ? 1.0 : 0.0; });
-  telemetry.AddGauge(kClockStepGauge, {}, [&] { return absl::ToDoubleSeconds(clock.Step()); });
-  telemetry.AddGauge(kReclaimableGauge, {},
-                     [&] { return static_cast<double>(sweep.useless_bytes()); });
-  telemetry.AddGauge(kLastSweepGauge, {},
-                     [&] { return absl::ToDoubleSeconds(sweep.last_ended() - absl::UnixEpoch()); });
 }
 
 AdminService::Options AdminOptions(const Config& config, RocksStore& store,
@@ -190,16 +177,28 @@ int Serve(const Config& config, const Machine& machine) {
   const TimeSource& time_source =
       machine.time_source != nullptr ? *machine.time_source : system_time;
   const SystemClock wall;
+  const PolicyTable policies = config.Policies();
   Log log(wall, {.level = LevelOf(config.log_level)});
   PrometheusTelemetry telemetry({.build_info = {{"version", ONCED_VERSION}},
                                  .start_time = wall.Now(),
-                                 .reasons = AllReasons()},
+                                 .reasons = AllReasons(),
+                                 .namespaces = policies.Names(),
+                                 .time_source = &time_source},
                                 log);
-  const PolicyTable policies = config.Policies();
+  SystemRandom export_random;
+  SystemRandom trace_random;
+  auto exporter = StartExporter(config, ONCED_VERSION, export_random, log);
+  if (!exporter.ok()) return Fail(exporter.status());
+  AddSpanCounters(telemetry, exporter->get());
+  const std::unique_ptr<Tracer> tracer =
+      *exporter == nullptr
+          ? nullptr
+          : std::make_unique<Tracer>(**exporter, trace_random, config.trace_sample_ratio);
 
+  LogStart(log, config, ONCED_VERSION);
   std::atomic<bool> serving{false};
   std::atomic<bool> store_failed{false};
-  auto disk = OpenStore(config, time_source, machine.env);
+  auto disk = OpenStore(config, time_source, telemetry, machine.env);
   if (!disk.ok()) return Fail(disk.status());
   const std::unique_ptr<Store> wrapped = machine.wrap_store ? machine.wrap_store(**disk) : nullptr;
   BelievedClock clock(time_source, {.tolerance = config.clock_tolerance,
@@ -222,7 +221,7 @@ int Serve(const Config& config, const Machine& machine) {
   AddProcessMetrics(telemetry);
   if (const auto found = FindNewestBackup(config.backup_dir)) telemetry.BackupFound(*found);
   const Authenticator authenticator;
-  IdempotencyService service(shards, policies, authenticator, telemetry);
+  IdempotencyService service(shards, policies, authenticator, telemetry, tracer.get());
   telemetry.AddGauge(kSessionsGauge, {}, [&] { return static_cast<double>(service.sessions()); });
   std::atomic<bool> stop_backup{false};
   AdminService admin(AdminOptions(config, **disk, stop_backup), authenticator, clock, telemetry);

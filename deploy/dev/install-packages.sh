@@ -17,11 +17,11 @@ packages_of() {
       g++ cmake ninja-build
       protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libgrpc++-dev
       libabsl-dev librocksdb-dev libyaml-cpp-dev libssl-dev
-      prometheus-cpp-dev libcivetweb-dev libjemalloc-dev pkg-config
+      prometheus-cpp-dev libcivetweb-dev libcurl4-openssl-dev libjemalloc-dev pkg-config
       libgtest-dev libgmock-dev" ;;
     check) echo "
       clang-14 libclang-rt-14-dev clang-tidy-14 clang-format-14
-      git python3 gnuplot-nox" ;;
+      git python3 gnuplot-nox prometheus" ;;
     bench) echo "
       redis-server libhiredis-dev postgresql libpq-dev
       libbenchmark-dev gnuplot-nox valgrind" ;;
@@ -64,9 +64,10 @@ fi
 echo "Installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
 # Debian starts a server as soon as its package is there, unless this says no. The
-# benchmark starts its own.
+# benchmark starts its own, and of Prometheus a check wants promtool alone.
 policy=/usr/sbin/policy-rc.d
-if [ "${1:-}" = bench ] && [ ! -e "$policy" ]; then
+case "${1:-}" in check | bench) quiet=yes ;; *) quiet= ;; esac
+if [ -n "$quiet" ] && [ ! -e "$policy" ]; then
   trap '$as_root rm -f "$policy"' EXIT
   printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
   $as_root chmod 755 "$policy"

@@ -62,6 +62,9 @@ struct Config {
   std::uint64_t backup_rate_bytes = std::uint64_t{64} << 20;  // A second; 0: no limit.
   std::uint64_t memory_budget_bytes = std::uint64_t{512} << 20;
   LogLevel log_level = LogLevel::kInfo;
+  std::string otlp_endpoint;      // Empty: nothing is traced.
+  std::string otlp_headers_file;  // Empty: none.
+  double trace_sample_ratio = 0;  // Of calls that come without a trace context.
 
   // Policies of the namespaces that the file lists, and of all others; nullopt
   // if others may not be used.

@@ -147,6 +147,19 @@ constexpr Setting kSettings[] = {
      [](absl::string_view text, Config& c) {
        return Assign(ParseWord(text, kLogLevels), c.log_level);
      }},
+    {"otlp_endpoint", "URL", "",
+     "A collector for traces, by OTLP/HTTP with JSON, such as http://127.0.0.1:4318. Unset: none.",
+     [](absl::string_view text, Config& c) { return Assign(ParseUrl(text), c.otlp_endpoint); }},
+    {"otlp_headers_file", "FILE", "",
+     "Headers for it, such as its credentials: a \"Name: value\" a line.",
+     [](absl::string_view text, Config& c) {
+       return Assign(ParsePath(text), c.otlp_headers_file);
+     }},
+    {"trace_sample_ratio", "RATIO", "0",
+     "Which part of the calls that come without a trace context is traced, 0 to 1.",
+     [](absl::string_view text, Config& c) {
+       return Assign(ParseRatio(text), c.trace_sample_ratio);
+     }},
 };
 
 absl::StatusOr<absl::Duration> Lease(absl::string_view text) {

@@ -129,6 +129,26 @@ absl::StatusOr<std::size_t> ParseWord(absl::string_view text,
   return static_cast<std::size_t>(found - words.begin());
 }
 
+absl::StatusOr<std::string> ParseUrl(absl::string_view text) {
+  absl::string_view rest = text;
+  const bool scheme =
+      absl::ConsumePrefix(&rest, "http://") || absl::ConsumePrefix(&rest, "https://");
+  const bool host = !rest.empty() && rest[0] != '/' && rest[0] != ':';
+  const bool plain = std::all_of(rest.begin(), rest.end(), [](char c) {
+    return absl::ascii_isgraph(c) && c != '@' && c != '?' && c != '#' && c != '"' && c != '\\';
+  });
+  if (scheme && host && plain) return std::string(text);
+  return InvalidArgumentError(
+      "must be http://HOST:PORT or https://HOST:PORT, perhaps with a path, and without user");
+}
+
+absl::StatusOr<double> ParseRatio(absl::string_view text) {
+  double ratio = 0;
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789.") == text.npos;
+  if (digits && absl::SimpleAtod(text, &ratio) && ratio >= 0 && ratio <= 1) return ratio;
+  return InvalidArgumentError("must be a number from 0 to 1");
+}
+
 absl::StatusOr<std::string> ParsePath(absl::string_view text) {
   if (text.empty() || absl::StrContains(text, '\0')) {
     return InvalidArgumentError("must be a path, not empty and without NUL bytes");

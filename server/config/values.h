@@ -33,6 +33,10 @@ absl::StatusOr<Endpoint> ParseLoopback(absl::string_view text);
 // The index of `text` in `words`.
 absl::StatusOr<std::size_t> ParseWord(absl::string_view text,
                                       absl::Span<const absl::string_view> words);
+// http or https, without user, query and fragment.
+absl::StatusOr<std::string> ParseUrl(absl::string_view text);
+// 0 to 1.
+absl::StatusOr<double> ParseRatio(absl::string_view text);
 // What paths are made of: not empty, no NUL.
 absl::StatusOr<std::string> ParsePath(absl::string_view text);
 

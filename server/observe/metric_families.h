@@ -47,12 +47,96 @@ inline constexpr GaugeFamily kProcessFdsGauge{"process_open_fds",
 inline constexpr GaugeFamily kProcessFdsMaxGauge{"process_max_fds",
                                                  "File descriptors that may be open."};
 
+inline constexpr CounterFamily kSpansExportedCounter{"idempotency_spans_exported_total",
+                                                     "Spans that the collector took."};
+inline constexpr CounterFamily kSpansDroppedCounter{"idempotency_spans_dropped_total",
+                                                    "Spans that were lost, by why."};
+
+inline constexpr GaugeFamily kClockFollowedGauge{
+    "idempotency_clock_followed",
+    "1 while the wall clock is followed, 0 while it is not believed."};
+inline constexpr GaugeFamily kClockTimeGauge{"idempotency_clock_time_seconds",
+                                             "The time that is believed, in seconds since 1970."};
+inline constexpr GaugeFamily kClockMarkGauge{
+    "idempotency_clock_mark_seconds",
+    "The durable mark, above which no time is used yet, in seconds since 1970."};
+inline constexpr GaugeFamily kStoreDelayedWriteGauge{
+    "idempotency_store_delayed_write_bytes_per_second",
+    "Rate to which writes to the store are slowed down; 0: they are not."};
+inline constexpr GaugeFamily kStoreWriteStoppedGauge{"idempotency_store_write_stopped",
+                                                     "1 while writes to the store are stopped."};
+inline constexpr GaugeFamily kStoreCompactionsGauge{"idempotency_store_running_compactions",
+                                                    "Compactions that are being made."};
+inline constexpr GaugeFamily kStoreFlushesGauge{"idempotency_store_running_flushes",
+                                                "Memtables that are being written to files."};
+inline constexpr GaugeFamily kStorePendingCompactionGauge{
+    "idempotency_store_pending_compaction_bytes",
+    "What compactions have yet to rewrite, estimated."};
+inline constexpr GaugeFamily kStoreBackgroundErrorsGauge{
+    "idempotency_store_background_errors",
+    "Errors of flushes and compactions since the store was opened."};
+inline constexpr GaugeFamily kStoreLevel0FilesGauge{
+    "idempotency_store_level0_files", "Files that are not sorted into levels yet, of all shards."};
+inline constexpr GaugeFamily kStoreMemtableGauge{"idempotency_store_memtable_bytes",
+                                                 "Memory of what is not in files yet."};
+inline constexpr GaugeFamily kStoreBlockCacheGauge{"idempotency_store_block_cache_bytes",
+                                                   "Memory of the cache of blocks."};
+inline constexpr GaugeFamily kStoreBlockCacheCapacityGauge{
+    "idempotency_store_block_cache_capacity_bytes", "What it may take at most."};
+inline constexpr GaugeFamily kStoreTableFilesGauge{"idempotency_store_table_files_bytes",
+                                                   "Size of the files with records."};
+inline constexpr GaugeFamily kStoreLogGauge{"idempotency_store_log_bytes",
+                                            "Size of the write-ahead log."};
+inline constexpr CounterFamily kStoreBlockCacheHitsCounter{
+    "idempotency_store_block_cache_hits_total", "Blocks that were found in the cache."};
+inline constexpr CounterFamily kStoreBlockCacheMissesCounter{
+    "idempotency_store_block_cache_misses_total", "Blocks that were not."};
+inline constexpr CounterFamily kStoreStallCounter{
+    "idempotency_store_stall_seconds_total",
+    "Time for which writes waited for flushes or compactions."};
+inline constexpr CounterFamily kStoreCompactionReadCounter{
+    "idempotency_store_compaction_read_bytes_total", "Bytes that compactions read."};
+inline constexpr CounterFamily kStoreCompactionWrittenCounter{
+    "idempotency_store_compaction_written_bytes_total", "Bytes that compactions wrote."};
+inline constexpr CounterFamily kStoreFlushedCounter{
+    "idempotency_store_flushed_bytes_total", "Bytes that were written from memtables to files."};
+inline constexpr CounterFamily kStoreLogWrittenCounter{
+    "idempotency_store_log_written_bytes_total", "Bytes that were written to the write-ahead log."};
+
 // Every one, so that a test can compare them with docs/metrics.md.
-inline constexpr GaugeFamily kGaugeFamilies[] = {
-    kQueueDepthGauge, kWaitersGauge,         kSessionsGauge,       kStoredKeysGauge,
-    kClockStepGauge,  kDiskFreeGauge,        kDiskLowGauge,        kReclaimableGauge,
-    kLastSweepGauge,  kProcessResidentGauge, kProcessVirtualGauge, kProcessThreadsGauge,
-    kProcessFdsGauge, kProcessFdsMaxGauge};
-inline constexpr CounterFamily kCounterFamilies[] = {kProcessCpuCounter};
+inline constexpr GaugeFamily kGaugeFamilies[] = {kQueueDepthGauge,
+                                                 kWaitersGauge,
+                                                 kSessionsGauge,
+                                                 kStoredKeysGauge,
+                                                 kClockStepGauge,
+                                                 kDiskFreeGauge,
+                                                 kDiskLowGauge,
+                                                 kReclaimableGauge,
+                                                 kLastSweepGauge,
+                                                 kProcessResidentGauge,
+                                                 kProcessVirtualGauge,
+                                                 kProcessThreadsGauge,
+                                                 kProcessFdsGauge,
+                                                 kProcessFdsMaxGauge,
+                                                 kClockFollowedGauge,
+                                                 kClockTimeGauge,
+                                                 kClockMarkGauge,
+                                                 kStoreDelayedWriteGauge,
+                                                 kStoreWriteStoppedGauge,
+                                                 kStoreCompactionsGauge,
+                                                 kStoreFlushesGauge,
+                                                 kStorePendingCompactionGauge,
+                                                 kStoreBackgroundErrorsGauge,
+                                                 kStoreLevel0FilesGauge,
+                                                 kStoreMemtableGauge,
+                                                 kStoreBlockCacheGauge,
+                                                 kStoreBlockCacheCapacityGauge,
+                                                 kStoreTableFilesGauge,
+                                                 kStoreLogGauge};
+inline constexpr CounterFamily kCounterFamilies[] = {
+    kProcessCpuCounter,          kSpansExportedCounter,          kSpansDroppedCounter,
+    kStoreBlockCacheHitsCounter, kStoreBlockCacheMissesCounter,  kStoreStallCounter,
+    kStoreCompactionReadCounter, kStoreCompactionWrittenCounter, kStoreFlushedCounter,
+    kStoreLogWrittenCounter};
 
 }  // namespace onced

@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "server/base/check.h"
-#include "server/base/mutex.h"
+#include "server/observe/callback_metrics.h"
+#include "server/observe/rpc_metrics.h"
 
 namespace onced {
 namespace {
@@ -21,6 +23,8 @@ using Buckets = Histogram::BucketBoundaries;
 
 // A reason that nobody announced: it is counted, but can't make a new series.
 constexpr char kOtherReason[] = "OTHER";
+// No namespace is called so: a name begins with a letter or digit.
+constexpr char kOtherNamespaces[] = "_other";
 constexpr char kRfc3339[] = "%E4Y-%m-%d%ET%H:%M:%E6SZ";
 
 // Seconds. From a replay out of memory to a call that waits for a slow disk.
@@ -33,6 +37,12 @@ const Buckets& DurationBuckets() {
 const Buckets& WaitBuckets() {
   static const Buckets buckets = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
                                   1,     2.5,  5,     10,   20,  30,   60};
+  return buckets;
+}
+// Bytes, up to two batches of the committer's bound.
+const Buckets& BytesBuckets() {
+  static const Buckets buckets = {256,     1 << 10, 1 << 12, 1 << 14, 1 << 16,
+                                  1 << 18, 1 << 20, 1 << 22, 1 << 24};
   return buckets;
 }
 // Requests.
@@ -101,6 +111,11 @@ bool CanEnd(Method method, CallStatus status) {
   return (method == Method::kReserve) == (status != CallStatus::kOk);
 }
 
+// Reasons that an operator wants to see in the log; the others are the callers' business.
+bool IsOfTheServer(absl::string_view reason) {
+  return reason == "QUEUE_FULL" || reason == "DISK_FULL";
+}
+
 std::size_t Index(Method method) { return static_cast<std::size_t>(method); }
 std::size_t Index(CallStatus status) { return static_cast<std::size_t>(status); }
 
@@ -122,77 +137,17 @@ prometheus::Gauge* MakeGauge(prometheus::Registry& registry, const char* name, c
 
 }  // namespace
 
-// Metrics that are asked when they are scraped.
-// Threads: all functions from any thread.
-class PrometheusTelemetry::CallbackMetrics {
- public:
-  struct Named {
-    const char* name;
-    const char* help;
-    prometheus::MetricType type;
-  };
-  void Add(const Named& family, MetricLabels labels, std::function<double()> value)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(mutex_);
-    FamilyOf(family).series.push_back({std::move(labels), std::move(value)});
-  }
-
-  // One family for each name, as the text format demands. The callbacks run
-  // under the lock: they must not add metrics.
-  std::vector<prometheus::MetricFamily> Collect() const ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(mutex_);
-    std::vector<prometheus::MetricFamily> collected;
-    for (const Family& family : families_) collected.push_back(CollectOne(family));
-    return collected;
-  }
-
- private:
-  struct Series {
-    MetricLabels labels;
-    std::function<double()> value;
-  };
-  struct Family {
-    std::string name;
-    std::string help;
-    prometheus::MetricType type;
-    std::vector<Series> series;
-  };
-
-  Family& FamilyOf(const Named& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    for (Family& family : families_) {
-      if (family.name == wanted.name) return family;
-    }
-    return families_.emplace_back(Family{wanted.name, wanted.help, wanted.type, {}});
-  }
-
-  static prometheus::MetricFamily CollectOne(const Family& family) {
-    prometheus::MetricFamily collected;
-    collected.name = family.name;
-    collected.help = family.help;
-    collected.type = family.type;
-    for (const Series& series : family.series) {
-      prometheus::ClientMetric metric;
-      for (const auto& [name, value] : series.labels) metric.label.push_back({name, value});
-      (family.type == prometheus::MetricType::Counter ? metric.counter.value : metric.gauge.value) =
-          series.value();
-      collected.metric.push_back(std::move(metric));
-    }
-    return collected;
-  }
-
-  mutable Mutex mutex_;
-  std::vector<Family> families_ ABSL_GUARDED_BY(mutex_);
-};
-
 PrometheusTelemetry::PrometheusTelemetry(const Options& options, Log& log)
     : log_(log),
       registry_(std::make_unique<prometheus::Registry>()),
-      asked_(std::make_unique<CallbackMetrics>()) {
+      asked_(std::make_unique<CallbackMetrics>()),
+      rpcs_(std::make_unique<RpcMetrics>(*registry_, options.time_source)) {
   MakeRequestMetrics();
   MakeErrorMetrics(options.reasons);
   MakeWorkMetrics();
   MakeBackupMetrics();
   MakeInfoMetrics(options);
+  MakeNamespaceMetrics(options.namespaces);
 }
 
 PrometheusTelemetry::~PrometheusTelemetry() = default;
@@ -248,6 +203,13 @@ void PrometheusTelemetry::MakeWorkMetrics() {
   drained_ =
       MakeHistogram(*registry_, "idempotency_drained_requests",
                     "Requests that an executor took from its queue at once.", DrainBuckets());
+  write_changes_ = MakeHistogram(*registry_, "idempotency_store_write_changes",
+                                 "Changes in one write to the store's log.", DrainBuckets());
+  write_bytes_ = MakeHistogram(*registry_, "idempotency_store_write_bytes",
+                               "Bytes in one write to the store's log.", BytesBuckets());
+  write_duration_ =
+      MakeHistogram(*registry_, "idempotency_store_write_duration_seconds",
+                    "Time of one write to the store's log and its sync.", DurationBuckets());
   auto& lapses = prometheus::BuildCounter()
                      .Name("idempotency_lapses_total")
                      .Help("Leases that ran out, by what came of the reservation, once it had.")
@@ -300,6 +262,23 @@ void PrometheusTelemetry::MakeInfoMetrics(const Options& options) {
       .Set(absl::ToDoubleSeconds(options.start_time - absl::UnixEpoch()));
 }
 
+void PrometheusTelemetry::MakeNamespaceMetrics(const std::vector<std::string>& namespaces) {
+  auto& verdicts = prometheus::BuildCounter()
+                       .Name("idempotency_namespace_verdicts_total")
+                       .Help("Reserves that were judged, by namespace and verdict.")
+                       .Register(*registry_);
+  const auto make = [&](const std::string& name_space) {
+    verdicts_.emplace_back();
+    for (const CallStatus status : kCallStatuses) {
+      if (status == CallStatus::kError || !CanEnd(Method::kReserve, status)) continue;
+      verdicts_.back()[Index(status)] =
+          &verdicts.Add({{"namespace", name_space}, {"verdict", NameOf(status)}});
+    }
+  };
+  make(kOtherNamespaces);
+  for (const std::string& name_space : namespaces) make(name_space);
+}
+
 void PrometheusTelemetry::AddGauge(const GaugeFamily& family, MetricLabels labels,
                                    std::function<double()> value) {
   asked_->Add({family.name, family.help, prometheus::MetricType::Gauge}, std::move(labels),
@@ -330,6 +309,10 @@ void PrometheusTelemetry::CallEnded(Method method, CallStatus status, absl::Dura
 }
 
 void PrometheusTelemetry::CallRefused(Method method, absl::string_view reason) {
+  if (IsOfTheServer(reason)) {
+    log_.WriteLimited(LogLevel::kWarn, "calls_refused",
+                      {{"reason", reason}, {"method", NameOf(method)}});
+  }
   auto found = errors_.find(reason);
   if (found == errors_.end()) found = errors_.find(kOtherReason);
   found->second[Index(method)]->Increment();
@@ -351,6 +334,20 @@ void PrometheusTelemetry::StoreFailed(absl::string_view what) {
 
 void PrometheusTelemetry::LapseEnded(LapseEnd end) {
   lapses_[static_cast<std::size_t>(end)]->Increment();
+}
+
+RpcTelemetry* PrometheusTelemetry::OfRpc(const RpcName& name) { return rpcs_->Of(name); }
+
+void PrometheusTelemetry::Judged(NamespaceId name_space, CallStatus verdict) {
+  prometheus::Counter* counter = verdicts_[name_space.value][Index(verdict)];
+  ONCED_CHECK(counter != nullptr);  // No verdict.
+  counter->Increment();
+}
+
+void PrometheusTelemetry::Wrote(std::size_t changes, std::size_t bytes, absl::Duration duration) {
+  write_changes_->Observe(static_cast<double>(changes));
+  write_bytes_->Observe(static_cast<double>(bytes));
+  write_duration_->Observe(absl::ToDoubleSeconds(duration));
 }
 
 void PrometheusTelemetry::BackupFailed(absl::string_view what, absl::Duration duration) {

@@ -39,11 +39,17 @@ std::array<UnaryCall::Method, 2> AdminService::MakeMethods() {
       return nullptr;
     };
   };
+  const auto counter = [this](absl::string_view method) {
+    return telemetry_.OfRpc(
+        {.service = admin_v1::AdminService::service_full_name(), .method = method});
+  };
   return {
       UnaryCall::Method{.request = [this](auto... arguments) { RequestBackup(arguments...); },
-                        .begin = beginner(&AdminService::BeginBackup)},
+                        .begin = beginner(&AdminService::BeginBackup),
+                        .telemetry = counter("Backup")},
       UnaryCall::Method{.request = [this](auto... arguments) { RequestAcceptClock(arguments...); },
-                        .begin = beginner(&AdminService::BeginAcceptClock)}};
+                        .begin = beginner(&AdminService::BeginAcceptClock),
+                        .telemetry = counter("AcceptClock")}};
 }
 
 void AdminService::Accept(CallQueue& queue) {

@@ -1,6 +1,8 @@
 // One Batch RPC in flight.
 #pragma once
 
+#include <utility>
+
 #include "idempotency/v1/idempotency.pb.h"
 #include "server/rpc/batch_run.h"
 #include "server/rpc/calls_in_flight.h"
@@ -16,8 +18,11 @@ namespace onced {
 // Lifetime:  the call's, which is replied to at the end of either.
 class BatchCall final : public UnaryCall::Work {
  public:
-  BatchCall(ShardSet& shards, Telemetry& telemetry, CallsInFlight& in_flight, UnaryCall& call)
-      : in_flight_(in_flight), run_(Method::kBatch, shards, telemetry), call_(call) {}
+  BatchCall(ShardSet& shards, Telemetry& telemetry, CallsInFlight& in_flight, UnaryCall& call,
+            CallTrace trace)
+      : in_flight_(in_flight),
+        run_(Method::kBatch, shards, telemetry, std::move(trace)),
+        call_(call) {}
 
   void Start(const idempotency::v1::BatchRequest& batch, const Validator& validator,
              absl::Time deadline);

@@ -66,6 +66,7 @@ void BatchRun::Check(const Operations& operations, const Validator& validator, a
     }
     Request request = std::get<Request>(std::move(checked));
     request.deadline = deadline;
+    trace_.Mark(request.operation);
     const bool claims = ClaimsWait(request, waiting);
     // Small enough to need no allocation: there are many.
     request.answer = [this, index = static_cast<std::uint32_t>(i), claims](Answer answer) {
@@ -112,7 +113,7 @@ void BatchRun::OneLess() {
   done();
 }
 
-void BatchRun::Count() const {
+void BatchRun::Count() {
   absl::Duration longest_wait;
   for (const BatchOutcome& outcome : outcomes_) {
     longest_wait = std::max(longest_wait, WaitOf(outcome));
@@ -120,18 +121,21 @@ void BatchRun::Count() const {
   const absl::Duration latency = meter_.Elapsed() - longest_wait;
   for (const BatchOutcome& outcome : outcomes_) Count(outcome, latency);
   meter_.EndedAs(method_, CallStatus::kOk, latency, absl::ZeroDuration());
+  if (trace_) trace_.End(shards_.Now());
 }
 
-void BatchRun::Count(const BatchOutcome& outcome, absl::Duration latency) const {
+void BatchRun::Count(const BatchOutcome& outcome, absl::Duration latency) {
   const Method method = MethodOf(outcome.kind, method_);
   const auto failed = [&](const google::rpc::Status& error) {
     telemetry_.CallRefused(method, ReasonOf(error));
     meter_.EndedAs(method, CallStatus::kError, latency, WaitOf(outcome));
+    trace_.Count(CallStatus::kError, nullptr);
   };
   if (const auto* error = std::get_if<google::rpc::Status>(&outcome.answer)) return failed(*error);
   const Reply& reply = std::get<Answer>(outcome.answer).reply;
   if (const auto* refused = std::get_if<onced::Refused>(&reply)) return failed(ErrorOf(*refused));
   meter_.EndedAs(method, CallStatusOf(reply), latency, WaitOf(outcome));
+  trace_.Count(CallStatusOf(reply), &reply);
 }
 
 }  // namespace onced

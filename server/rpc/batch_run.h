@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -16,6 +17,7 @@
 #include "server/base/telemetry.h"
 #include "server/rpc/batch.h"
 #include "server/rpc/call.h"
+#include "server/rpc/call_trace.h"
 #include "server/rpc/connection_waits.h"
 #include "server/rpc/validate.h"
 #include "server/shard/shard_set.h"
@@ -34,11 +36,12 @@ class BatchRun {
  public:
   using Operations = google::protobuf::RepeatedPtrField<idempotency::v1::Operation>;
 
-  BatchRun(Method method, ShardSet& shards, Telemetry& telemetry)
+  BatchRun(Method method, ShardSet& shards, Telemetry& telemetry, CallTrace trace)
       : shards_(shards),
         telemetry_(telemetry),
         method_(method),
-        meter_(method, shards, telemetry) {}
+        meter_(method, shards, telemetry),
+        trace_(std::move(trace)) {}
 
   // Whether there are too few or too many of them.
   static std::optional<google::rpc::Status> CheckSize(const Operations& operations);
@@ -57,14 +60,15 @@ class BatchRun {
   // What was in order is executed. The tickets of those that may be parked.
   std::vector<ShardSet::Ticket> Submit(absl::AnyInvocable<void()> done);
 
-  void Count() const;
+  void Count();
   // See BatchResponseOf().
   idempotency::v1::BatchResponse Response(std::size_t large_bytes_max) const {
     return BatchResponseOf(outcomes_, large_bytes_max);
   }
   // Instead of all that: they were refused together.
-  void Refused(const google::rpc::Status& error) const {
+  void Refused(const google::rpc::Status& error) {
     meter_.Failed(error, absl::ZeroDuration());
+    if (trace_) trace_.End(error, shards_.Now());
   }
 
  private:
@@ -75,13 +79,16 @@ class BatchRun {
   // operation may take a minute. A grant is always kept.
   void KeepWithinReply(BatchOutcome& outcome);
   void OneLess();
-  void Count(const BatchOutcome& outcome, absl::Duration latency) const;
+  void Count(const BatchOutcome& outcome, absl::Duration latency);
 
   // Constant after construction.
   ShardSet& shards_;
   Telemetry& telemetry_;
   const Method method_;
   const CallMeter meter_;
+
+  // Of Check(), and then of Count().
+  CallTrace trace_;
 
   // Constant after Check() and Submit().
   ConnectionShare* share_ = nullptr;

@@ -21,15 +21,17 @@ absl::Time DeadlineOf(const grpc::ServerContextBase& context, absl::Time now) {
   return now + absl::Seconds(rest.tv_sec) + absl::Nanoseconds(rest.tv_nsec);
 }
 
-void SingleCall::Fail(const google::rpc::Status& error, absl::Duration waited) {
+void SingleCall::Fail(const google::rpc::Status& error, const Answer* answer) {
   StopWaiting();
-  meter_.Failed(error, waited);
+  meter_.Failed(error, answer != nullptr ? answer->waited : absl::ZeroDuration());
+  if (trace_) trace_.End(error, shards_.Now());
   call_.Reply(ToGrpc(error));
 }
 
 void SingleCall::Succeed(const grpc::ByteBuffer& response, const Answer& answer) {
   StopWaiting();
   meter_.Ended(CallStatusOf(answer.reply), answer.waited);
+  if (trace_) trace_.End(answer, shards_.Now());
   call_.Reply(response);
 }
 

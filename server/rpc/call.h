@@ -4,11 +4,13 @@
 #include <grpcpp/grpcpp.h>
 
 #include <optional>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "google/rpc/status.pb.h"
 #include "server/base/telemetry.h"
 #include "server/ledger/operation.h"
+#include "server/rpc/call_trace.h"
 #include "server/rpc/calls_in_flight.h"
 #include "server/rpc/connection_waits.h"
 #include "server/rpc/errors.h"
@@ -48,8 +50,12 @@ absl::Time DeadlineOf(const grpc::ServerContextBase& context, absl::Time now);
 class SingleCall final : public UnaryCall::Work {
  public:
   SingleCall(Method method, ShardSet& shards, Telemetry& telemetry, CallsInFlight& in_flight,
-             UnaryCall& call)
-      : in_flight_(in_flight), shards_(shards), meter_(method, shards, telemetry), call_(call) {}
+             UnaryCall& call, CallTrace trace)
+      : in_flight_(in_flight),
+        shards_(shards),
+        meter_(method, shards, telemetry),
+        call_(call),
+        trace_(std::move(trace)) {}
 
   // Whether the call may wait, at the expense of its connection's share.
   bool TryWait(ConnectionWaits& waits) {
@@ -57,21 +63,27 @@ class SingleCall final : public UnaryCall::Work {
     if (!share_->TryAdd()) share_.reset();
     return share_.has_value();
   }
+  // If the call is traced, what it does names it.
+  void Traces(Request& request) {
+    trace_.SetNamespace(request);
+    trace_.Mark(request.operation);
+  }
   // From now on the shard is told if the caller goes away.
   void CancelsAs(ShardSet::Ticket ticket) { ticket_ = ticket; }
 
-  void Failed(const google::rpc::Status& error) { Fail(error, absl::ZeroDuration()); }
+  void Failed(const google::rpc::Status& error) { Fail(error, nullptr); }
   // `encode` makes the response of any answer that is not a refusal.
   template <typename Encode>
   void Answered(const Answer& answer, const Encode& encode) {
     if (const auto* refused = std::get_if<Refused>(&answer.reply)) {
-      return Fail(ErrorOf(*refused), answer.waited);
+      return Fail(ErrorOf(*refused), &answer);
     }
     Succeed(Serialize(encode(answer)), answer);
   }
 
  private:
-  void Fail(const google::rpc::Status& error, absl::Duration waited);
+  // `answer` is nullptr if it was not executed.
+  void Fail(const google::rpc::Status& error, const Answer* answer);
   void Succeed(const grpc::ByteBuffer& response, const Answer& answer);
   void StopWaiting() {
     if (share_.has_value()) share_->Remove();
@@ -84,6 +96,7 @@ class SingleCall final : public UnaryCall::Work {
   ShardSet& shards_;
   const CallMeter meter_;
   UnaryCall& call_;
+  CallTrace trace_;
   std::optional<ShardSet::Ticket> ticket_;
   std::optional<ConnectionShare> share_;  // While it may wait.
 };

@@ -4,6 +4,7 @@
 
 #include "server/rpc/batch_call.h"
 #include "server/rpc/call.h"
+#include "server/rpc/call_trace.h"
 #include "server/rpc/errors.h"
 #include "server/rpc/translate.h"
 #include "server/rpc/wire.h"
@@ -16,13 +17,21 @@ namespace v1 = idempotency::v1;
 }  // namespace
 
 IdempotencyService::IdempotencyService(ShardSet& shards, const PolicyTable& policies,
-                                       const Authenticator& authenticator, Telemetry& telemetry)
+                                       const Authenticator& authenticator, Telemetry& telemetry,
+                                       Tracer* tracer)
     : shards_(shards),
       policies_(policies),
       authenticator_(authenticator),
       telemetry_(telemetry),
+      tracer_(tracer),
       methods_(MakeMethods()),
       session_method_(MakeSessionMethod()) {}
+
+RpcTelemetry* IdempotencyService::Counter(Method method) {
+  return telemetry_.OfRpc({.service = v1::IdempotencyService::service_full_name(),
+                           .method = NameOf(method),
+                           .streams = method == Method::kSession});
+}
 
 void IdempotencyService::Accept(CallQueue& queue) {
   for (const UnaryCall::Method& method : methods_) UnaryCall::Await(method, queue);
@@ -32,7 +41,8 @@ void IdempotencyService::Accept(CallQueue& queue) {
 template <typename Message, typename EncoderFor>
 std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, UnaryCall& rpc,
                                                             EncoderFor encoder_for) {
-  auto owned = std::make_unique<SingleCall>(method, shards_, telemetry_, in_flight_, rpc);
+  auto owned = std::make_unique<SingleCall>(method, shards_, telemetry_, in_flight_, rpc,
+                                            CallTrace(tracer_, rpc.context(), method, shards_));
   SingleCall* const call = owned.get();
   const auto caller = authenticator_.Identify(rpc.context());
   if (const auto* stranger = std::get_if<google::rpc::Status>(&caller)) {
@@ -51,6 +61,7 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
   }
   Request request = std::get<Request>(std::move(checked));
   request.deadline = DeadlineOf(rpc.context(), shards_.Now());
+  call->Traces(request);
   if (MayWait(request) && !call->TryWait(waits_)) {
     // Over its connection's share it does not wait: a CONFLICT comes at once.
     std::get<ReserveOp>(request.operation).wait_timeout = absl::ZeroDuration();
@@ -65,7 +76,9 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
 }
 
 std::unique_ptr<UnaryCall::Work> IdempotencyService::BeginBatch(UnaryCall& rpc) {
-  auto call = std::make_unique<BatchCall>(shards_, telemetry_, in_flight_, rpc);
+  auto call =
+      std::make_unique<BatchCall>(shards_, telemetry_, in_flight_, rpc,
+                                  CallTrace(tracer_, rpc.context(), Method::kBatch, shards_));
   const auto caller = authenticator_.Identify(rpc.context());
   v1::BatchRequest batch;
   if (const auto* stranger = std::get_if<google::rpc::Status>(&caller)) {
@@ -96,17 +109,23 @@ std::vector<UnaryCall::Method> IdempotencyService::MakeMethods() {
   };
   return {{.request = requester(&RawService::RequestReserve),
            .begin = single(Method::kReserve, v1::ReserveRequest(), always(&ReserveResponseOf)),
-           .cancels = true},
+           .cancels = true,
+           .telemetry = Counter(Method::kReserve)},
           {.request = requester(&RawService::RequestCommit),
-           .begin = single(Method::kCommit, v1::CommitRequest(), always(&CommitResponseOf))},
+           .begin = single(Method::kCommit, v1::CommitRequest(), always(&CommitResponseOf)),
+           .telemetry = Counter(Method::kCommit)},
           {.request = requester(&RawService::RequestRelease),
-           .begin = single(Method::kRelease, v1::ReleaseRequest(), always(&ReleaseResponseOf))},
+           .begin = single(Method::kRelease, v1::ReleaseRequest(), always(&ReleaseResponseOf)),
+           .telemetry = Counter(Method::kRelease)},
           {.request = requester(&RawService::RequestExtend),
-           .begin = single(Method::kExtend, v1::ExtendRequest(), always(&ExtendResponseOf))},
+           .begin = single(Method::kExtend, v1::ExtendRequest(), always(&ExtendResponseOf)),
+           .telemetry = Counter(Method::kExtend)},
           {.request = requester(&RawService::RequestInspect),
-           .begin = single(Method::kInspect, v1::InspectRequest(), inspected)},
+           .begin = single(Method::kInspect, v1::InspectRequest(), inspected),
+           .telemetry = Counter(Method::kInspect)},
           {.request = requester(&RawService::RequestBatch),
-           .begin = [this](UnaryCall& rpc) { return BeginBatch(rpc); }}};
+           .begin = [this](UnaryCall& rpc) { return BeginBatch(rpc); },
+           .telemetry = Counter(Method::kBatch)}};
 }
 
 StreamCall::Method IdempotencyService::MakeSessionMethod() {
@@ -118,13 +137,15 @@ StreamCall::Method IdempotencyService::MakeSessionMethod() {
                                          .policies = policies_,
                                          .authenticator = authenticator_,
                                          .telemetry = telemetry_,
+                                         .tracer = tracer_,
                                          .in_flight = in_flight_,
                                          .waits = waits_,
                                          .sessions = sessions_},
                     call);
                 session->Start();
                 return session;
-              }};
+              },
+          .telemetry = Counter(Method::kSession)};
 }
 
 }  // namespace onced

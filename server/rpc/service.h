@@ -9,6 +9,7 @@
 
 #include "idempotency/v1/idempotency.grpc.pb.h"
 #include "server/base/telemetry.h"
+#include "server/base/tracer.h"
 #include "server/ledger/policy.h"
 #include "server/rpc/authenticator.h"
 #include "server/rpc/call_queue.h"
@@ -45,7 +46,8 @@ using RawService = idempotency::v1::IdempotencyService::WithRawMethod_Reserve<
 class IdempotencyService final : public RawService {
  public:
   IdempotencyService(ShardSet& shards, const PolicyTable& policies,
-                     const Authenticator& authenticator, Telemetry& telemetry);
+                     const Authenticator& authenticator, Telemetry& telemetry,
+                     Tracer* tracer = nullptr);  // nullptr: nothing is traced.
 
   // Serves the calls that come by this queue.
   void Accept(CallQueue& queue);
@@ -62,6 +64,7 @@ class IdempotencyService final : public RawService {
   template <typename Message, typename EncoderFor>
   std::unique_ptr<UnaryCall::Work> Single(Method method, UnaryCall& call, EncoderFor encoder_for);
   std::unique_ptr<UnaryCall::Work> BeginBatch(UnaryCall& call);
+  RpcTelemetry* Counter(Method method);
   std::vector<UnaryCall::Method> MakeMethods();
   StreamCall::Method MakeSessionMethod();
 
@@ -70,6 +73,7 @@ class IdempotencyService final : public RawService {
   const PolicyTable& policies_;
   const Authenticator& authenticator_;
   Telemetry& telemetry_;
+  Tracer* const tracer_;
   const std::vector<UnaryCall::Method> methods_;
   const StreamCall::Method session_method_;
 

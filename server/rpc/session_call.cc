@@ -90,7 +90,8 @@ void SessionCall::Fail(const google::rpc::Status& error) {
 }
 
 void SessionCall::Execute(const v1::SessionRequest& request, const SessionLoad& load) {
-  auto owned = std::make_unique<Message>(request.id(), load, service_);
+  CallTrace trace(service_.tracer, trace_context_, Method::kSession, service_.shards);
+  auto owned = std::make_unique<Message>(request.id(), load, service_, std::move(trace));
   Message* message = owned.get();
   BatchRun::Waiting waiting{.share = &share_};
   {

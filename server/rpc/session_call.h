@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -44,6 +45,7 @@ class SessionCall final : public StreamCall::Work {
     const PolicyTable& policies;
     const Authenticator& authenticator;
     Telemetry& telemetry;
+    Tracer* tracer;
     CallsInFlight& in_flight;
     ConnectionWaits& waits;
     Sessions<SessionCall>& sessions;
@@ -54,6 +56,7 @@ class SessionCall final : public StreamCall::Work {
         service_(service),
         call_(call),
         deadline_(DeadlineOf(call.context(), service.shards.Now())),
+        trace_context_(service.tracer != nullptr ? TraceContextOf(call.context()) : std::nullopt),
         share_(service.waits, call.context().peer()),
         caller_(service.authenticator.Identify(call.context())) {}
   ~SessionCall() override { service_.sessions.Remove(*this); }
@@ -71,10 +74,11 @@ class SessionCall final : public StreamCall::Work {
  private:
   // A message in execution.
   struct Message {
-    Message(std::uint64_t request_id, const SessionLoad& request_load, const Service& service)
+    Message(std::uint64_t request_id, const SessionLoad& request_load, const Service& service,
+            CallTrace trace)
         : id(request_id),
           load(request_load),
-          run(Method::kSession, service.shards, service.telemetry) {}
+          run(Method::kSession, service.shards, service.telemetry, std::move(trace)) {}
 
     const std::uint64_t id;  // The client's.
     const SessionLoad load;
@@ -118,7 +122,8 @@ class SessionCall final : public StreamCall::Work {
   const Service service_;
   StreamCall& call_;
   const absl::Time deadline_;
-  ConnectionShare share_;  // Locks itself.
+  const std::optional<TraceContext> trace_context_;  // Of all its messages.
+  ConnectionShare share_;                            // Locks itself.
 
   // The read's, of which there is one at a time; before the first, Start()'s.
   std::variant<Caller, google::rpc::Status> caller_;

@@ -15,16 +15,19 @@ void StreamCall::Came(bool ok) {
     return;
   }
   Await(method_, queue_);
+  if (method_.telemetry != nullptr) started_ = method_.telemetry->Started();
   // What is started here is heard of on this thread, so not before it is there.
   work_ = method_.begin(*this);
 }
 
 void StreamCall::Read(bool ok) {
+  if (ok && method_.telemetry != nullptr) method_.telemetry->Received();
   work_->OnReadDone(ok);
   OneLess();
 }
 
 void StreamCall::Written(bool ok) {
+  if (ok && method_.telemetry != nullptr) method_.telemetry->Sent();
   work_->OnWriteDone(ok);
   OneLess();
 }

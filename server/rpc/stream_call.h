@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 
+#include "absl/time/time.h"
+#include "server/base/telemetry.h"
 #include "server/rpc/call_queue.h"
 
 namespace onced {
@@ -38,6 +40,8 @@ class StreamCall final {
         request;
     // Begins: may start something, or finish.
     std::function<std::unique_ptr<Work>(StreamCall&)> begin;
+    // Counts the calls and their messages; nullptr: nobody does.
+    RpcTelemetry* telemetry = nullptr;
   };
 
   // On the queue's thread. `method` outlives the server.
@@ -55,7 +59,10 @@ class StreamCall final {
     stream_.Write(from, written_.tag());
   }
   // Once; nothing is started after it.
-  void Finish(const grpc::Status& status) { stream_.Finish(status, finished_.tag()); }
+  void Finish(const grpc::Status& status) {
+    if (method_.telemetry != nullptr) method_.telemetry->Handled(started_, status.error_code());
+    stream_.Finish(status, finished_.tag());
+  }
 
  private:
   template <void (StreamCall::*kFunction)(bool)>
@@ -78,6 +85,7 @@ class StreamCall final {
   Tag<&StreamCall::Written> written_{*this};
   Tag<&StreamCall::Finished> finished_{*this};
   Tag<&StreamCall::Ended> ended_{*this};
+  absl::Duration started_;  // Constant once it came.
 
   // gRPC's, which locks.
   grpc::ServerContext context_;

@@ -15,6 +15,7 @@ void UnaryCall::Came(bool ok) {
     return;
   }
   Await(method_, queue_);
+  if (method_.telemetry != nullptr) started_ = method_.telemetry->Started();
   open_ = method_.cancels ? 2 : 1;
   work_ = method_.begin(*this);
   request_.Clear();  // Not kept for as long as the call waits.

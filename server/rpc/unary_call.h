@@ -7,6 +7,8 @@
 #include <functional>
 #include <memory>
 
+#include "absl/time/time.h"
+#include "server/base/telemetry.h"
 #include "server/rpc/call_queue.h"
 
 namespace onced {
@@ -36,6 +38,8 @@ class UnaryCall final {
     std::function<std::unique_ptr<Work>(UnaryCall&)> begin;
     // Whether OnCancel() is wanted: being told costs.
     bool cancels = false;
+    // Counts the calls; nullptr: nobody does.
+    RpcTelemetry* telemetry = nullptr;
   };
 
   // On the queue's thread. `method` outlives the server.
@@ -44,9 +48,13 @@ class UnaryCall final {
   const grpc::ServerContext& context() const { return context_; }
   const grpc::ByteBuffer& request() const { return request_; }
   void Reply(const grpc::ByteBuffer& response) {
+    CountHandled(grpc::StatusCode::OK);
     writer_.Finish(response, grpc::Status::OK, replied_.tag());
   }
-  void Reply(const grpc::Status& error) { writer_.FinishWithError(error, replied_.tag()); }
+  void Reply(const grpc::Status& error) {
+    CountHandled(error.error_code());
+    writer_.FinishWithError(error, replied_.tag());
+  }
 
  private:
   template <void (UnaryCall::*kFunction)(bool)>
@@ -58,6 +66,9 @@ class UnaryCall final {
   void Ended(bool ok);
   void Replied(bool ok);
   void OneLess();
+  void CountHandled(grpc::StatusCode code) {
+    if (method_.telemetry != nullptr) method_.telemetry->Handled(started_, code);
+  }
 
   const Method& method_;
   CallQueue& queue_;
@@ -67,6 +78,8 @@ class UnaryCall final {
   Tag<&UnaryCall::Came> came_{*this};
   Tag<&UnaryCall::Ended> ended_{*this};
   Tag<&UnaryCall::Replied> replied_{*this};
+
+  absl::Duration started_;  // Constant once it came.
 
   // The queue's thread only.
   std::unique_ptr<Work> work_;

@@ -7,6 +7,7 @@
 #include "tests/integration/api.h"
 #include "tests/integration/async_reserve.h"
 #include "tests/integration/server_process.h"
+#include "tests/integration/session.h"
 
 namespace onced::integration {
 namespace {
@@ -139,6 +140,63 @@ TEST_F(MetricsTest, AWaitIsCountedApartFromTheLatency) {
   api_.Release("k", grant.token());
   EXPECT_EQ(waiter.Outcome(), v1::OUTCOME_FRESH);
   server_.AwaitWaiters(0);
+}
+
+TEST_F(MetricsTest, RpcsAreCountedByMethodAndCode) {
+  const auto series = [](const char* name, const char* method, const std::string& code = "") {
+    return std::string(name) + "{" + (code.empty() ? "" : "grpc_code=\"" + code + "\",") +
+           "grpc_method=\"" + method +
+           "\",grpc_service=\"idempotency.v1.IdempotencyService\",grpc_type=\"" +
+           (std::string(method) == "Session" ? "bidi_stream" : "unary") + "\"}";
+  };
+  const v1::Reservation grant = api_.Grant("k");
+  EXPECT_FALSE(api_.Commit(CommitOf("k", "wrong", {})).ok());
+  api_.Commit("k", grant.token(), {});
+  {
+    SessionStream session(api_);
+    session.Send(1, ReserveOf("k"));
+    session.Read();
+    session.HalfClose();
+    EXPECT_TRUE(session.Finish().ok());
+  }
+  Metrics metrics = server_.GetMetrics();
+  EXPECT_EQ(metrics.at(series("grpc_server_started_total", "Reserve")), 1);
+  EXPECT_EQ(metrics.at(series("grpc_server_handled_total", "Reserve", "OK")), 1);
+  EXPECT_EQ(metrics.at(series("grpc_server_handled_total", "Commit", "OK")), 1);
+  EXPECT_EQ(metrics.at(series("grpc_server_handled_total", "Commit", "Aborted")), 1);
+  EXPECT_EQ(metrics.at(series("grpc_server_handled_total", "Session", "OK")), 1);
+  EXPECT_EQ(metrics.at(series("grpc_server_msg_received_total", "Session")), 1);
+  EXPECT_EQ(metrics.at(series("grpc_server_msg_sent_total", "Session")), 1);
+  EXPECT_EQ(metrics.at(series("grpc_server_handled_total", "Extend", "OK")), 0);
+  EXPECT_EQ(metrics.at(series("grpc_server_handling_seconds_count", "Commit")), 2);
+  EXPECT_EQ(
+      metrics.at("idempotency_namespace_verdicts_total{namespace=\"tests\",verdict=\"fresh\"}"), 1);
+  EXPECT_EQ(
+      metrics.at("idempotency_namespace_verdicts_total{namespace=\"tests\",verdict=\"replayed\"}"),
+      1);
+}
+
+TEST_F(MetricsTest, TheStoreTellsOfItself) {
+  const Metrics before = server_.GetMetrics();
+  api_.Grant("k");
+  const Metrics after = server_.GetMetrics();
+  for (const char* grows :
+       {"idempotency_store_write_changes_sum", "idempotency_store_write_bytes_sum",
+        "idempotency_store_write_duration_seconds_count",
+        "idempotency_store_log_written_bytes_total"}) {
+    EXPECT_GT(after.at(grows), before.at(grows)) << grows;
+  }
+  for (const char* there :
+       {"idempotency_store_memtable_bytes", "idempotency_store_log_bytes",
+        "idempotency_store_block_cache_capacity_bytes", "idempotency_clock_time_seconds",
+        "idempotency_clock_mark_seconds", "idempotency_clock_followed"}) {
+    EXPECT_GT(after.at(there), 0) << there;
+  }
+  for (const char* quiet :
+       {"idempotency_store_write_stopped", "idempotency_store_delayed_write_bytes_per_second",
+        "idempotency_store_background_errors", "idempotency_store_stall_seconds_total"}) {
+    EXPECT_EQ(after.at(quiet), 0) << quiet;
+  }
 }
 
 TEST_F(MetricsTest, ATakeoverIsCounted) {

@@ -26,11 +26,12 @@ void SetCount(std::string& records, std::uint32_t count) {
 }  // namespace
 
 Committer::Committer(rocksdb::DB& db, rocksdb::ColumnFamilyHandle& meta_family, bool sync,
-                     AfterWrite after_write)
+                     AfterWrite after_write, WriteMeter meter)
     : db_(db),
       meta_family_(meta_family),
       sync_(sync),
       after_write_(std::move(after_write)),
+      meter_(meter),
       filling_{.ticket = {1}},
       runner_([this] { Run(); }) {}
 
@@ -134,7 +135,12 @@ absl::Status Committer::Write() {
   }
   rocksdb::WriteOptions options;
   options.sync = sync_;
+  const std::size_t bytes = batch.GetDataSize();
+  const std::uint32_t changes = batch.Count();
+  const bool metered = meter_.telemetry != nullptr;
+  const absl::Duration from = metered ? meter_.time->Read().monotonic : absl::ZeroDuration();
   if (status.ok()) status = db_.Write(options, &batch);
+  if (metered) meter_.telemetry->Wrote(changes, bytes, meter_.time->Read().monotonic - from);
   return after_write_(FromRocks("writing to the store", status));
 }
 

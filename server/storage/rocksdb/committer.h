@@ -15,7 +15,9 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "rocksdb/write_batch.h"
+#include "server/base/believed_clock.h"
 #include "server/base/mutex.h"
+#include "server/base/telemetry.h"
 #include "server/base/thread_role.h"
 
 namespace rocksdb {
@@ -29,6 +31,12 @@ namespace onced {
 struct Ticket {
   std::uint64_t value = 0;
   auto operator<=>(const Ticket&) const = default;
+};
+
+// Who is told how large each write was, and how long it took; nullptr: nobody.
+struct WriteMeter {
+  Telemetry* telemetry = nullptr;
+  const TimeSource* time = nullptr;
 };
 
 // Operation: what is added while one batch is being written becomes the next one,
@@ -64,7 +72,7 @@ class Committer {
 
   // `sync`: every write survives the loss of power.
   Committer(rocksdb::DB& db, rocksdb::ColumnFamilyHandle& meta_family, bool sync,
-            AfterWrite after_write);
+            AfterWrite after_write, WriteMeter meter = {});
   ~Committer();
 
   // `told` is called once the changes are durable, or their write has failed.
@@ -106,6 +114,7 @@ class Committer {
   rocksdb::ColumnFamilyHandle& meta_family_;
   const bool sync_;
   const AfterWrite after_write_;
+  const WriteMeter meter_;
 
   // Shared.
   std::atomic<std::uint64_t> durable_{0};

@@ -61,7 +61,8 @@ RocksStore::RocksStore(const Options& options, std::unique_ptr<RocksDatabase> da
                                                    WatermarkStoreId(identity_), !sync_)),
       clock_mark_us_(StoredTime(database_->meta.clock_mark)),
       committer_(*database_->db, *database_->meta_family, sync_,
-                 [this](absl::Status status) { return Wrote(std::move(status)); }) {
+                 [this](absl::Status status) { return Wrote(std::move(status)); },
+                 {options.telemetry, options.meter_time}) {
   const Fence covered = LastCoveredBy(clock_mark());
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     shards_[i].last_fence = std::max(database_->meta.fences[i], covered);
@@ -220,6 +221,10 @@ std::uint64_t RocksStore::EstimateKeys() const {
     }
   }
   return keys;
+}
+
+std::uint64_t RocksStore::Figure(RocksFigure figure) const {
+  return FigureOf(*database_->db, figure);
 }
 
 absl::StatusOr<BackupReport> RocksStore::Backup(const BackupPlan& plan, absl::Time cut_time,

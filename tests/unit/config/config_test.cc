@@ -153,6 +153,9 @@ const SettingRow kSettingRows[] = {
     {"disk_floor", "1GiB", [](Config& c) { c.disk_floor_bytes = 1 << 30; }},
     {"memory_budget", "64MiB", [](Config& c) { c.memory_budget_bytes = 64 << 20; }},
     {"log_level", "warn", [](Config& c) { c.log_level = Config::LogLevel::kWarn; }},
+    {"otlp_endpoint", "http://c:1", [](Config& c) { c.otlp_endpoint = "http://c:1"; }},
+    {"otlp_headers_file", "/run/h", [](Config& c) { c.otlp_headers_file = "/run/h"; }},
+    {"trace_sample_ratio", "0.5", [](Config& c) { c.trace_sample_ratio = 0.5; }},
 };
 
 TEST(LoadConfig, TakesEachSettingFromEachSource) {

@@ -140,6 +140,39 @@ TEST(ParseEndpoint, SplitsHostAndPort) {
   }
 }
 
+TEST(ParseUrl, TakesWhatACollectorHas) {
+  for (const char* text : {"http://127.0.0.1:4318", "https://collector.example.org",
+                           "http://[::1]:4318", "https://a.example.org/tenant/7/"}) {
+    EXPECT_TRUE(ParseUrl(text).ok()) << text;
+  }
+  for (const char* text : {"", "127.0.0.1:4318", "http://", "http:///v1", "grpc://a:1", "HTTP://a",
+                           "http://user:secret@a", "http://a/?key=secret", "http://a b",
+                           "http://a\n", "file:///etc/passwd", "http://:80"}) {
+    EXPECT_FALSE(ParseUrl(text).ok()) << text;
+  }
+}
+
+TEST(ParseRatio, TakesNoneToAll) {
+  const std::vector<std::pair<const char*, std::optional<double>>> rows = {{"0", 0.0},
+                                                                           {"1", 1.0},
+                                                                           {"0.25", 0.25},
+                                                                           {"1.0", 1.0},
+                                                                           {"", std::nullopt},
+                                                                           {"1.01", std::nullopt},
+                                                                           {"-0.1", std::nullopt},
+                                                                           {"nan", std::nullopt},
+                                                                           {"1e-3", std::nullopt},
+                                                                           {"10%", std::nullopt},
+                                                                           {".", std::nullopt}};
+  for (const auto& [text, want] : rows) {
+    const auto got = ParseRatio(text);
+    EXPECT_EQ(got.ok(), want.has_value()) << text;
+    if (got.ok() && want) {
+      EXPECT_EQ(*got, *want) << text;
+    }
+  }
+}
+
 TEST(ParseWord, NamesTheChoices) {
   constexpr absl::string_view kWords[] = {"fsync", "process"};
   EXPECT_EQ(ParseWord("process", kWords).value(), 1u);

@@ -34,11 +34,19 @@ class PrometheusTelemetryTest : public testing::Test {
   }
   void Scrape() { scrape_ = telemetry_.Scrape(); }
 
+  class FakeTime final : public TimeSource {
+   public:
+    TimeReading Read() const override { return {absl::UnixEpoch(), now}; }
+    absl::Duration now;
+  };
+  FakeTime time_;
   SystemClock clock_;
   Log log_{clock_, {.fd = -1}};  // Its lines are lost: they are none of this test's.
   PrometheusTelemetry telemetry_{{.build_info = {{"version", "1.2.3"}, {"revision", "a\"b"}},
                                   .start_time = absl::FromUnixMillis(1'700'000'000'250),
-                                  .reasons = {"SUPERSEDED", "QUEUE_FULL"}},
+                                  .reasons = {"SUPERSEDED", "QUEUE_FULL"},
+                                  .namespaces = {"pay", "shop"},
+                                  .time_source = &time_},
                                  log_};
   std::string scrape_;
 };
@@ -165,6 +173,84 @@ TEST_F(PrometheusTelemetryTest, CountsTheWorkBelow) {
   EXPECT_EQ(Value("idempotency_lapses_total{end=\"extend\"}"), "4");
 }
 
+TEST_F(PrometheusTelemetryTest, CountsCallsAsGrpcsLibrariesDo) {
+  const auto labels = [](const std::string& type, const std::string& code = "") {
+    return absl::StrCat("{", code.empty() ? "" : "grpc_code=\"" + code + "\",",
+                        "grpc_method=\"M\",grpc_service=\"p.S\",grpc_type=\"", type, "\"}");
+  };
+  RpcTelemetry* unary = telemetry_.OfRpc({.service = "p.S", .method = "M"});
+  EXPECT_EQ(telemetry_.OfRpc({.service = "p.S", .method = "M"}), unary);
+  Scrape();
+  EXPECT_EQ(Value("grpc_server_started_total" + labels("unary")), "0");
+  for (const char* code : {"OK", "Canceled", "FailedPrecondition", "Unauthenticated"}) {
+    EXPECT_EQ(Value("grpc_server_handled_total" + labels("unary", code)), "0") << code;
+  }
+  EXPECT_EQ(Value("grpc_server_handling_seconds_count" + labels("unary")), "0");
+  absl::Duration started;
+  for (const int code : {0, 0, 9, 16, 99}) {
+    time_.now += absl::Hours(1);
+    started = unary->Started();
+    time_.now += absl::Seconds(2);
+    unary->Handled(started, code);
+  }
+  unary->Started();
+  Scrape();
+  EXPECT_EQ(Value("grpc_server_started_total" + labels("unary")), "6");
+  EXPECT_EQ(Value("grpc_server_msg_received_total" + labels("unary")), "6");
+  EXPECT_EQ(Value("grpc_server_msg_sent_total" + labels("unary")), "2");
+  EXPECT_EQ(Value("grpc_server_handled_total" + labels("unary", "OK")), "2");
+  EXPECT_EQ(Value("grpc_server_handled_total" + labels("unary", "FailedPrecondition")), "1");
+  EXPECT_EQ(Value("grpc_server_handled_total" + labels("unary", "Unauthenticated")), "1");
+  EXPECT_EQ(Value("grpc_server_handled_total" + labels("unary", "Unknown")), "1");
+  EXPECT_EQ(Value("grpc_server_handling_seconds_sum" + labels("unary")), "10");
+}
+
+TEST_F(PrometheusTelemetryTest, CountsTheMessagesOfAStream) {
+  RpcTelemetry* stream = telemetry_.OfRpc({.service = "p.S", .method = "Session", .streams = true});
+  const absl::Duration started = stream->Started();
+  for (int i = 0; i < 3; ++i) stream->Received();
+  for (int i = 0; i < 2; ++i) stream->Sent();
+  stream->Handled(started, 0);
+  Scrape();
+  const std::string labels =
+      "{grpc_method=\"Session\",grpc_service=\"p.S\",grpc_type=\"bidi_stream\"}";
+  EXPECT_EQ(Value("grpc_server_started_total" + labels), "1");
+  EXPECT_EQ(Value("grpc_server_msg_received_total" + labels), "3");
+  EXPECT_EQ(Value("grpc_server_msg_sent_total" + labels), "2");
+}
+
+TEST_F(PrometheusTelemetryTest, CountsVerdictsByNamespace) {
+  const auto value = [&](const char* name_space, const char* verdict) {
+    return Value(absl::StrCat("idempotency_namespace_verdicts_total{namespace=\"", name_space,
+                              "\",verdict=\"", verdict, "\"}"));
+  };
+  Scrape();
+  for (const char* name_space : {"_other", "pay", "shop"}) {
+    for (const char* verdict : {"fresh", "replayed", "conflict", "mismatch", "unresolved"}) {
+      EXPECT_EQ(value(name_space, verdict), "0");
+    }
+    EXPECT_EQ(value(name_space, "error"), "none");
+  }
+  telemetry_.Judged({0}, CallStatus::kFresh);
+  telemetry_.Judged({1}, CallStatus::kReplayed);
+  for (int i = 0; i < 2; ++i) telemetry_.Judged({2}, CallStatus::kConflict);
+  Scrape();
+  EXPECT_EQ(value("_other", "fresh"), "1");
+  EXPECT_EQ(value("pay", "replayed"), "1");
+  EXPECT_EQ(value("shop", "conflict"), "2");
+  EXPECT_DEATH(telemetry_.Judged({0}, CallStatus::kOk), "bug");
+}
+
+TEST_F(PrometheusTelemetryTest, CountsWrites) {
+  telemetry_.Wrote(3, 5'000, absl::Milliseconds(2));
+  telemetry_.Wrote(1, 100, absl::Milliseconds(1));
+  Scrape();
+  EXPECT_EQ(Value("idempotency_store_write_changes_sum"), "4");
+  EXPECT_EQ(Value("idempotency_store_write_bytes_sum"), "5100");
+  EXPECT_EQ(Value("idempotency_store_write_bytes_bucket{le=\"256\"}"), "1");
+  EXPECT_EQ(Value("idempotency_store_write_duration_seconds_sum"), "0.003");
+}
+
 TEST_F(PrometheusTelemetryTest, AsksGaugesAtEachScrape) {
   double depth = 1;
   telemetry_.AddGauge(kQueueDepthGauge, {{"executor", "0"}}, [&] { return depth; });
@@ -244,6 +330,7 @@ TEST_F(PrometheusTelemetryTest, DiesOfAnEndThatTheMethodHasNot) {
 
 // docs/metrics.md has a row for each metric: name, type and help.
 TEST_F(PrometheusTelemetryTest, IsDocumented) {
+  telemetry_.OfRpc({.service = "p.S", .method = "M"});
   for (const GaugeFamily& family : kGaugeFamilies)
     telemetry_.AddGauge(family, {}, [] { return 0; });
   for (const CounterFamily& family : kCounterFamilies)
