@@ -140,6 +140,9 @@ TEST_F(TracingTest, WhatIsNotSampledIsNotTraced) {
   malformed.AddMetadata("traceparent", "00-ABC");
   v1::ReserveResponse response;
   EXPECT_TRUE(api_->stub().Reserve(&malformed, ReserveOf("k"), &response).ok());
+  grpc::ClientContext two;
+  for (const char digit : {'3', '4'}) two.AddMetadata("traceparent", Caller(digit).Header());
+  EXPECT_TRUE(api_->stub().Reserve(&two, ReserveOf("k"), &response).ok());
   api_->Reserve("k");
   EXPECT_THAT(Reserve(sampled, ReserveOf("k")).outcome(), v1::OUTCOME_CONFLICT);
   const auto spans = collector_.AwaitSpans(1);
