@@ -34,9 +34,9 @@ constexpr std::pair<CounterFamily, RocksFigure> kStoreCounters[] = {
 
 }  // namespace
 
-void LogStart(Log& log, const Config& config, const char* version) {
+void LogSettings(Log& log, const Config& config, const char* version) {
   const bool fsync = config.durability == Config::Durability::kFsync;
-  log.Info("starting", {{"version", version},
+  log.Info("settings", {{"version", version},
                         {"config", config.config},
                         {"data_dir", config.data_dir},
                         {"listen", ToText(config.listen)},

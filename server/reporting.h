@@ -18,7 +18,7 @@
 namespace onced {
 
 // Every setting that is not a secret, as it is in effect.
-void LogStart(Log& log, const Config& config, const char* version);
+void LogSettings(Log& log, const Config& config, const char* version);
 
 // The parts outlive the last scrape.
 void AddGauges(PrometheusTelemetry& telemetry, const ShardSet& shards, const RocksStore& store,

@@ -195,7 +195,6 @@ int Serve(const Config& config, const Machine& machine) {
           ? nullptr
           : std::make_unique<Tracer>(**exporter, trace_random, config.trace_sample_ratio);
 
-  LogStart(log, config, ONCED_VERSION);
   std::atomic<bool> serving{false};
   std::atomic<bool> store_failed{false};
   auto disk = OpenStore(config, time_source, telemetry, machine.env);
@@ -254,6 +253,7 @@ int Serve(const Config& config, const Machine& machine) {
   if (!admin_server.ok()) return Fail(admin_server.status());
 
   serving = true;
+  LogSettings(log, config, ONCED_VERSION);  // A start that fails has one plain line, and no other.
   const std::string listen =
       ToText({config.listen.host, static_cast<std::uint16_t>((*server)->port())});
   const std::string http_listen = ToText({config.http_listen.host, (*http)->port()});
