@@ -23,6 +23,7 @@
 #include "server/base/tracer.h"
 #include "server/config/config.h"
 #include "server/config/cores.h"
+#include "server/gate.h"
 #include "server/observe/http_server.h"
 #include "server/observe/log.h"
 #include "server/observe/otlp_exporter.h"
@@ -30,7 +31,6 @@
 #include "server/observe/prometheus_telemetry.h"
 #include "server/reporting.h"
 #include "server/rpc/admin_service.h"
-#include "server/rpc/authenticator.h"
 #include "server/rpc/errors.h"
 #include "server/rpc/grpc_server.h"
 #include "server/rpc/service.h"
@@ -153,11 +153,12 @@ AdminService::Options AdminOptions(const Config& config, RocksStore& store,
 constexpr std::size_t kAdminCallBytesMax = std::size_t{16} << 20;
 
 // nullptr if it is off.
-absl::StatusOr<std::unique_ptr<GrpcServer>> ListenForAdmin(const Config& config,
+absl::StatusOr<std::unique_ptr<GrpcServer>> ListenForAdmin(const Config& config, const Gate& gate,
                                                            AdminService& admin) {
   if (!config.admin_listen.has_value()) return nullptr;
   return GrpcServer::Listen({.setting = "admin_listen",
                              .address = ToText(*config.admin_listen),
+                             .credentials = gate.NewCredentials(),
                              .service_name = admin_v1::AdminService::service_full_name(),
                              .buffer_bytes_max = kAdminCallBytesMax,
                              .callers = CallQueue::Callers::kFew,
@@ -194,6 +195,10 @@ int Serve(const Config& config, const Machine& machine) {
       *exporter == nullptr
           ? nullptr
           : std::make_unique<Tracer>(**exporter, trace_random, config.trace_sample_ratio);
+  if (const absl::Status limited = LimitCoreDumps(config); !limited.ok()) return Fail(limited);
+  auto gate = Gate::Open(config, wall, log);
+  if (!gate.ok()) return Fail(gate.status());
+  (*gate)->AddMetrics(telemetry);
 
   std::atomic<bool> serving{false};
   std::atomic<bool> store_failed{false};
@@ -219,11 +224,11 @@ int Serve(const Config& config, const Machine& machine) {
   AddGauges(telemetry, shards, **disk, clock, sweep);
   AddProcessMetrics(telemetry);
   if (const auto found = FindNewestBackup(config.backup_dir)) telemetry.BackupFound(*found);
-  const Authenticator authenticator;
-  IdempotencyService service(shards, policies, authenticator, telemetry, tracer.get());
+  IdempotencyService service(shards, policies, (*gate)->authenticator(), telemetry, tracer.get());
   telemetry.AddGauge(kSessionsGauge, {}, [&] { return static_cast<double>(service.sessions()); });
   std::atomic<bool> stop_backup{false};
-  AdminService admin(AdminOptions(config, **disk, stop_backup), authenticator, clock, telemetry);
+  AdminService admin(AdminOptions(config, **disk, stop_backup), (*gate)->authenticator(), clock,
+                     telemetry);
   const auto live = [&] {
     return store_failed ? absl::UnavailableError("the store has failed") : absl::OkStatus();
   };
@@ -243,15 +248,17 @@ int Serve(const Config& config, const Machine& machine) {
   auto server =
       GrpcServer::Listen({.setting = "listen",
                           .address = ToText(config.listen),
+                          .credentials = (*gate)->NewCredentials(),
                           .service_name = idempotency::v1::IdempotencyService::service_full_name(),
                           .buffer_bytes_max = CallBytesMax(config),
                           .queues = CallQueueCount(AvailableCores()),
                           .accept = [&](CallQueue& queue) { service.Accept(queue); }},
                          service);
   if (!server.ok()) return Fail(server.status());
-  auto admin_server = ListenForAdmin(config, admin);
+  auto admin_server = ListenForAdmin(config, **gate, admin);
   if (!admin_server.ok()) return Fail(admin_server.status());
 
+  (*gate)->Warn();
   serving = true;
   LogSettings(log, config, ONCED_VERSION);  // A start that fails has one plain line, and no other.
   const std::string listen =

@@ -12,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "server/config/access.h"
 #include "server/config/errors.h"
 #include "server/config/flags.h"
 #include "server/config/policies.h"
@@ -104,9 +105,20 @@ void Apply(const std::vector<Given>& values, Config& config, ConfigErrors& error
   }
 }
 
-// Takes one top-level key of the file: a setting, or a place for policies.
+// What the file has beside settings. nullptr: not in it.
+struct FileNodes {
+  PolicyNodes policies;
+  const YamlEntry* access = nullptr;
+};
+
+// Takes one top-level key of the file: a setting, or a place for policies or access.
 void ReadTopEntry(const YamlEntry& entry, const std::string& source, std::vector<Given>& values,
-                  PolicyNodes& policies, ConfigErrors& errors) {
+                  FileNodes& nodes, ConfigErrors& errors) {
+  PolicyNodes& policies = nodes.policies;
+  if (entry.key == kAccessKey) {
+    nodes.access = &entry;
+    return;
+  }
   if (entry.key == kDefaultPolicyKey) {
     policies.default_policy = &entry.value;
     return;
@@ -144,12 +156,13 @@ void ApplyFile(const std::string& path, absl::string_view text, Config& config,
     return;
   }
   std::vector<Given> values;
-  PolicyNodes policies;
+  FileNodes nodes;
   for (const YamlEntry& entry : root.entries) {
-    ReadTopEntry(entry, at(entry.line), values, policies, errors);
+    ReadTopEntry(entry, at(entry.line), values, nodes, errors);
   }
   Apply(values, config, errors);
-  ReadPolicies(policies, path, config, errors);
+  ReadPolicies(nodes.policies, path, config, errors);
+  if (nodes.access != nullptr) ReadAccess(*nodes.access, path, config, errors);
 }
 
 // The file that the last of `values` names, if one does.
@@ -209,6 +222,7 @@ void CheckWhole(const Config& config, ConfigErrors& errors) {
     errors.Add("http_listen", "", ToText(config.http_listen), "must differ from listen");
   }
   CheckAdminListen(config, errors);
+  CheckSecurity(config, errors);
   if (LiesIn(config.backup_dir, config.data_dir)) {
     errors.Add("backup_dir", "", config.backup_dir,
                "must not be data_dir or lie in it: it is there for the day when that is lost");
@@ -276,7 +290,8 @@ std::string HelpText() {
       "       onced restore --from BACKUP_DIR --data-dir DIR [flags]; see onced restore --help\n\n"
       "A flag --some-name is also the environment variable ONCED_SOME_NAME and, but for\n"
       "--config, the key some_name of the file. A flag wins over the environment, that\n"
-      "over the file. The namespaces' policies stand in the file: see docs/configuration.md.\n\n";
+      "over the file. The namespaces' policies and the access list stand in the file: see\n"
+      "docs/configuration.md.\n\n";
   for (const Setting& setting : Settings()) {
     const std::string preset =
         *setting.preset == '\0' ? "" : absl::StrCat(" (default ", setting.preset, ")");

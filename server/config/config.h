@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
@@ -13,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "server/ledger/access.h"
 #include "server/ledger/policy.h"
 
 namespace onced {
@@ -36,6 +38,10 @@ struct Config {
     kProcess,  // It survives the death of the process, no more.
   };
   enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarn, kError };
+  enum class TlsClientAuth : std::uint8_t {
+    kRequire,  // Who has no certificate gets no connection.
+    kRequest,  // Who has none may have a token.
+  };
 
   Endpoint listen{"127.0.0.1", 50051};
   Endpoint http_listen{"127.0.0.1", 9464};
@@ -65,6 +71,17 @@ struct Config {
   std::string otlp_endpoint;      // Empty: nothing is traced.
   std::string otlp_headers_file;  // Empty: none.
   double trace_sample_ratio = 0;  // Of calls that come without a trace context.
+
+  // Who may come, and how they are known. Paths of files; empty: none.
+  std::string tls_cert;
+  std::string tls_key;
+  std::string tls_client_ca;
+  std::optional<TlsClientAuth> tls_client_auth;  // nullopt: kRequire.
+  std::string token_file;
+  absl::Duration reload_interval = absl::Seconds(10);
+  bool insecure = false;
+  bool core_dumps = false;
+  std::vector<AccessList::Entry> access;  // From the file. Empty: nobody is asked.
 
   // Policies of the namespaces that the file lists, and of all others; nullopt
   // if others may not be used.

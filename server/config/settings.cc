@@ -27,6 +27,7 @@ constexpr std::uint64_t kMemoryMin = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMemoryMax = std::uint64_t{1024} << 30;
 
 constexpr absl::string_view kNoYes[] = {"no", "yes"};
+constexpr absl::string_view kTlsClientAuths[] = {"require", "request"};
 constexpr absl::string_view kDurabilities[] = {"fsync", "process"};
 constexpr absl::string_view kLogLevels[] = {"debug", "info", "warn", "error"};
 constexpr absl::string_view kOnLapses[] = {"REGRANT", "HOLD"};
@@ -42,17 +43,16 @@ absl::StatusOr<std::uint64_t> ParseBackupRate(absl::string_view text) {
 constexpr Setting kSettings[] = {
     {"data_dir", "DIR", "", "Where records are kept; made if it is not there. Required.",
      [](absl::string_view text, Config& c) { return Assign(ParsePath(text), c.data_dir); }},
-    {"config", "FILE", "", "A YAML file with settings and the namespaces' policies.",
+    {"config", "FILE", "", "A YAML file with settings, the namespaces' policies, and the access list.",
      [](absl::string_view text, Config& c) { return Assign(ParsePath(text), c.config); }},
     {"listen", "HOST:PORT", "127.0.0.1:50051", "Where gRPC is served. Port 0: any that is free.",
      [](absl::string_view text, Config& c) { return Assign(ParseEndpoint(text), c.listen); }},
     {"http_listen", "HOST:PORT", "127.0.0.1:9464", "Where /metrics, /livez and /readyz are served.",
      [](absl::string_view text, Config& c) { return Assign(ParseEndpoint(text), c.http_listen); }},
-    {"admin_listen", "HOST:PORT|off", "127.0.0.1:50052",
-     "Where the admin service is served: a loopback address, since it asks nobody who they are.",
+    {"admin_listen", "HOST:PORT|off", "127.0.0.1:50052", "Where the admin service is served.",
      [](absl::string_view text, Config& c) {
        if (text == "off") return c.admin_listen.reset(), absl::OkStatus();
-       return Assign(ParseLoopback(text), c.admin_listen.emplace());
+       return Assign(ParseEndpoint(text), c.admin_listen.emplace());
      }},
     {"shards", "N", "", "1 to 256; fixed when the data directory is made, then as stored (16).",
      [](absl::string_view text, Config& c) {
@@ -142,6 +142,34 @@ constexpr Setting kSettings[] = {
      "Memory for the store's caches and buffers, 64MiB to 1024GiB.",
      [](absl::string_view text, Config& c) {
        return Assign(ParseBytes(text, kMemoryMin, kMemoryMax), c.memory_budget_bytes);
+     }},
+    {"tls_cert", "FILE", "",
+     "The server's certificate and those that signed it, PEM. Unset: no TLS.",
+     [](absl::string_view text, Config& c) { return Assign(ParsePath(text), c.tls_cert); }},
+    {"tls_key", "FILE", "", "The certificate's private key, PEM, without a password.",
+     [](absl::string_view text, Config& c) { return Assign(ParsePath(text), c.tls_key); }},
+    {"tls_client_ca", "FILE", "", "Who may have signed the certificates of clients, PEM.",
+     [](absl::string_view text, Config& c) { return Assign(ParsePath(text), c.tls_client_ca); }},
+    {"tls_client_auth", "require|request", "",
+     "With tls_client_ca: every client must have a certificate (require; so if unset), or may.",
+     [](absl::string_view text, Config& c) {
+       return Assign(ParseWord(text, kTlsClientAuths), c.tls_client_auth.emplace());
+     }},
+    {"token_file", "FILE", "", "The digests of the bearer tokens that are accepted.",
+     [](absl::string_view text, Config& c) { return Assign(ParsePath(text), c.token_file); }},
+    {"reload_interval", "DURATION", "10s",
+     "How often those files are looked at, 100ms to 1h; changed ones are taken without a restart.",
+     [](absl::string_view text, Config& c) {
+       return Assign(ParseDuration(text, absl::Milliseconds(100), absl::Hours(1)),
+                     c.reload_interval);
+     }},
+    {"insecure", "no|yes", "no",
+     "Serve whoever comes, from other machines as well, without asking who they are.",
+     [](absl::string_view text, Config& c) { return Assign(ParseWord(text, kNoYes), c.insecure); }},
+    {"core_dumps", "no|yes", "no",
+     "Whether a crash may leave a core dump, which has keys, results and tokens in it.",
+     [](absl::string_view text, Config& c) {
+       return Assign(ParseWord(text, kNoYes), c.core_dumps);
      }},
     {"log_level", "LEVEL", "info", "The least level that is logged: debug, info, warn or error.",
      [](absl::string_view text, Config& c) {

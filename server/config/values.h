@@ -28,8 +28,8 @@ absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text, absl::Durat
                                              absl::Duration max);
 // HOST:PORT or [V6]:PORT.
 absl::StatusOr<Endpoint> ParseEndpoint(absl::string_view text);
-// The same, of this machine alone: 127.x.x.x, [::1] or localhost.
-absl::StatusOr<Endpoint> ParseLoopback(absl::string_view text);
+// Whether it is of this machine alone: 127.x.x.x, [::1] or localhost.
+bool IsLoopback(const Endpoint& endpoint);
 // The index of `text` in `words`.
 absl::StatusOr<std::size_t> ParseWord(absl::string_view text,
                                       absl::Span<const absl::string_view> words);

@@ -78,7 +78,7 @@ class Copier {
         return true;
       case YAML::NodeType::Sequence:
         to.kind = YamlNode::Kind::kList;
-        return true;
+        return CopyList(from, depth, to);
       case YAML::NodeType::Map:
         to.kind = YamlNode::Kind::kMap;
         return CopyMap(from, depth, to);
@@ -87,6 +87,14 @@ class Copier {
   }
 
  private:
+  bool CopyList(const YAML::Node& from, int depth, YamlNode& to) {
+    for (const auto& item : from) {
+      to.entries.push_back({"", item.Mark().line + 1, {}});
+      if (!Copy(item, depth + 1, to.entries.back().value)) return false;
+    }
+    return true;
+  }
+
   bool CopyMap(const YAML::Node& from, int depth, YamlNode& to) {
     std::set<std::string> seen;
     for (const auto& item : from) {

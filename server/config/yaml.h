@@ -17,7 +17,7 @@ struct YamlNode {
   Kind kind = Kind::kNull;
   int line = 0;                    // From 1.
   std::string scalar;              // Of a kScalar.
-  std::vector<YamlEntry> entries;  // Of a kMap, in the file's order. A kList's are dropped.
+  std::vector<YamlEntry> entries;  // Of a kMap or, without keys, a kList, in the file's order.
 };
 struct YamlEntry {
   std::string key;

@@ -35,6 +35,16 @@ inline constexpr GaugeFamily kLastSweepGauge{
     "idempotency_last_sweep_time_seconds",
     "When the last sweep ended, in seconds since 1970; 0: none has."};
 
+inline constexpr GaugeFamily kCertificateExpiryGauge{
+    "idempotency_tls_certificate_expiry_time_seconds",
+    "When the certificate in use, or one that signed it, expires, in seconds since 1970; 0: no "
+    "TLS."};
+inline constexpr CounterFamily kReloadsCounter{
+    "idempotency_reloads_total",
+    "Changed files that were taken while the server ran, or weren't since they are wrong."};
+inline constexpr CounterFamily kAuthFailuresCounter{
+    "idempotency_auth_failures_total", "Calls and sessions whose sender wasn't known, by cause."};
+
 inline constexpr CounterFamily kProcessCpuCounter{
     "process_cpu_seconds_total", "Processor time that the process has used, of user and system."};
 inline constexpr GaugeFamily kProcessResidentGauge{"process_resident_memory_bytes",
@@ -132,11 +142,19 @@ inline constexpr GaugeFamily kGaugeFamilies[] = {kQueueDepthGauge,
                                                  kStoreBlockCacheGauge,
                                                  kStoreBlockCacheCapacityGauge,
                                                  kStoreTableFilesGauge,
-                                                 kStoreLogGauge};
-inline constexpr CounterFamily kCounterFamilies[] = {
-    kProcessCpuCounter,          kSpansExportedCounter,          kSpansDroppedCounter,
-    kStoreBlockCacheHitsCounter, kStoreBlockCacheMissesCounter,  kStoreStallCounter,
-    kStoreCompactionReadCounter, kStoreCompactionWrittenCounter, kStoreFlushedCounter,
-    kStoreLogWrittenCounter};
+                                                 kStoreLogGauge,
+                                                 kCertificateExpiryGauge};
+inline constexpr CounterFamily kCounterFamilies[] = {kProcessCpuCounter,
+                                                     kSpansExportedCounter,
+                                                     kSpansDroppedCounter,
+                                                     kStoreBlockCacheHitsCounter,
+                                                     kStoreBlockCacheMissesCounter,
+                                                     kStoreStallCounter,
+                                                     kStoreCompactionReadCounter,
+                                                     kStoreCompactionWrittenCounter,
+                                                     kStoreFlushedCounter,
+                                                     kStoreLogWrittenCounter,
+                                                     kReloadsCounter,
+                                                     kAuthFailuresCounter};
 
 }  // namespace onced

@@ -1,10 +1,13 @@
 // Who sent a call.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "server/ledger/access.h"
 
 namespace onced {
@@ -28,12 +31,20 @@ class Caller {
   const std::string& name() const { return name_; }
 
  private:
+  friend class Authenticator;
+  // What it was known by, if by a token: a newer table may not have it any more.
+  struct Token {
+    std::uint64_t version = 0;
+    absl::Time not_after;
+  };
+
   Caller(std::string name, AccessList::Grants grants, bool everything)
       : name_(std::move(name)), grants_(std::move(grants)), everything_(everything) {}
 
   std::string name_;
   AccessList::Grants grants_;
   bool everything_;
+  std::optional<Token> token_;
 };
 
 }  // namespace onced

@@ -101,10 +101,10 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Listen(const Options& op
   // Debian's Abseil looks for cycles at each lock that gRPC takes: help for who
   // develops gRPC, at some percent of every call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  std::unique_ptr<GrpcServer> made(new GrpcServer(options.service_name));
+  std::unique_ptr<GrpcServer> made(new GrpcServer(options));
   grpc::ServerBuilder builder;
   SetLimits(builder, options);
-  builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(), &made->port_);
+  builder.AddListeningPort(options.address, made->credentials_, &made->port_);
   builder.RegisterService(&service);
   builder.RegisterService(&made->health_);
   for (grpc::Service* each : made->reflection_.services()) builder.RegisterService(each);
@@ -121,8 +121,11 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Listen(const Options& op
   return made;
 }
 
-GrpcServer::GrpcServer(const std::string& service_name)
-    : health_(service_name), reflection_({service_name, health_v1::Health::service_full_name()}) {}
+GrpcServer::GrpcServer(const Options& options)
+    : health_(options.service_name),
+      reflection_({options.service_name, health_v1::Health::service_full_name()}),
+      credentials_(options.credentials != nullptr ? options.credentials
+                                                  : grpc::InsecureServerCredentials()) {}
 
 GrpcServer::~GrpcServer() { Shutdown(); }
 

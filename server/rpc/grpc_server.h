@@ -27,6 +27,8 @@ class GrpcServer {
   struct Options {
     const char* setting = "";  // That names the address, for the error.
     std::string address;       // host:port; port 0 takes any free one.
+    // Shared: see credentials_. nullptr: neither encrypted nor authenticated.
+    std::shared_ptr<grpc::ServerCredentials> credentials;
     std::string service_name;  // As the health service knows it.
     // For all connections' buffers together; past it gRPC reads more slowly, and at
     // last ends calls.
@@ -53,11 +55,13 @@ class GrpcServer {
   void Shutdown();
 
  private:
-  explicit GrpcServer(const std::string& service_name);
+  explicit GrpcServer(const Options& options);
   void Start(const CallQueue::Accept& accept);
 
   HealthService health_;
   ReflectionService reflection_;
+  // Shared: with gRPC's builder, whose server refers to them and does not keep them.
+  const std::shared_ptr<grpc::ServerCredentials> credentials_;
   // After what calls need, and before the server, which they outlive.
   std::vector<std::unique_ptr<CallQueue>> queues_;
   std::unique_ptr<grpc::Server> server_;  // Null: it could not listen.

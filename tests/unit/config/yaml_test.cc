@@ -14,12 +14,23 @@ using Kind = YamlNode::Kind;
 std::string Shown(const YamlNode& node) {
   if (node.kind == Kind::kNull) return "~";
   if (node.kind == Kind::kScalar) return node.scalar;
-  if (node.kind == Kind::kList) return "[]";
+  if (node.kind == Kind::kList) {
+    std::string text = "[";
+    for (const YamlEntry& entry : node.entries) {
+      text += std::to_string(entry.line) + ":" + Shown(entry.value) + " ";
+    }
+    return text + "]";
+  }
   std::string text = "{";
   for (const YamlEntry& entry : node.entries) {
     text += entry.key + "@" + std::to_string(entry.line) + ":" + Shown(entry.value) + " ";
   }
   return text + "}";
+}
+
+TEST(ParseYaml, KeepsListsInTheirOrder) {
+  EXPECT_EQ(Shown(ParseYaml("a:\n- b: 1\n- [x, '*']\n-\nc: []\n").root),
+            "{a@1:[2:{b@2:1 } 3:[3:x 3:* ] 5:~ ] c@5:[] }");
 }
 
 TEST(ParseYaml, KeepsScalarsAsTheyWereWritten) {
@@ -33,7 +44,7 @@ TEST(ParseYaml, KeepsScalarsAsTheyWereWritten) {
       "  f:\n"
       "g: [1, 2]\n");
   EXPECT_TRUE(document.problems.empty());
-  EXPECT_EQ(Shown(document.root), "{a@1:16 b@2:0x10 c@3:yes d@5:{e@6:1h f@7:~ } g@8:[] }");
+  EXPECT_EQ(Shown(document.root), "{a@1:16 b@2:0x10 c@3:yes d@5:{e@6:1h f@7:~ } g@8:[8:1 8:2 ] }");
 }
 
 TEST(ParseYaml, TakesAnEmptyFile) {

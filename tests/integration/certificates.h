@@ -1,0 +1,43 @@
+// Certificates for tests, made on the spot: EC keys, signed by an authority of the test's own.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace onced::integration {
+
+// A certificate and its key, as PEM.
+struct KeyPair {
+  std::string certificate;
+  std::string key;
+};
+
+struct CertificateOptions {
+  std::vector<std::string> uris;
+  std::vector<std::string> dns;  // "127.0.0.1" is always one, as an address.
+  absl::Duration not_before = -absl::Hours(1);
+  absl::Duration not_after = absl::Hours(24);
+};
+
+class Authority {
+ public:
+  explicit Authority(const std::string& name);
+  ~Authority();
+  Authority(Authority&&) noexcept;
+
+  const std::string& certificate() const { return pair_.certificate; }
+  KeyPair Issue(const CertificateOptions& options) const;
+  // By nobody but itself.
+  static KeyPair SelfSigned(const CertificateOptions& options);
+
+ private:
+  struct Keys;
+
+  std::unique_ptr<Keys> keys_;
+  KeyPair pair_;
+};
+
+}  // namespace onced::integration
