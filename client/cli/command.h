@@ -60,6 +60,7 @@ Command ExtendCommand();
 Command InspectCommand();
 Command BackupCommand();
 Command ClockAcceptCommand();
+Command TokenNewCommand();
 
 // All of them, in the order of the help.
 const std::vector<Command>& Commands();

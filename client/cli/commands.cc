@@ -22,7 +22,7 @@ constexpr char kDefaultAdminServer[] = "127.0.0.1:50052";
 const std::vector<Command>& Commands() {
   static const auto* const commands = new std::vector<Command>{
       ReserveCommand(), CommitCommand(), ReleaseCommand(),     ExtendCommand(),
-      InspectCommand(), BackupCommand(), ClockAcceptCommand(),
+      InspectCommand(), BackupCommand(), ClockAcceptCommand(), TokenNewCommand(),
   };
   return *commands;
 }
@@ -35,6 +35,15 @@ const std::vector<Flag>& GlobalFlags() {
        "How long the call may take, beyond --wait-timeout. Default: 5s."},
       {"traceparent", Flag::kValue, "TEXT",
        "The W3C trace context of the call. Default: $TRACEPARENT."},
+      {"tls-ca", Flag::kValue, "FILE",
+       "Who signed the server's certificate (PEM); system: whom this machine\n"
+       "trusts. Default: $ONCECTL_TLS_CA, else the connection isn't encrypted."},
+      {"tls-cert", Flag::kValue, "FILE",
+       "A certificate that says who calls (PEM). Default: $ONCECTL_TLS_CERT."},
+      {"tls-key", Flag::kValue, "FILE", "Its private key (PEM). Default: $ONCECTL_TLS_KEY."},
+      {"auth-token-file", Flag::kValue, "FILE",
+       "Holds a token that says who calls, in its only line; sent by TLS, or\n"
+       "within this machine. Default: $ONCECTL_AUTH_TOKEN_FILE."},
       {"json", Flag::kSwitch, "",
        "Print one line of JSON on the standard output: the answer or the error."},
       {"help", Flag::kSwitch, "", "Show this help."},

@@ -11,11 +11,13 @@
 #include "client/cli/help.h"
 #include "client/cli/output.h"
 #include "client/cli/text.h"
+#include "client/cpp/security.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace onced::cli {
 namespace {
 
+constexpr char kMachinesCa[] = "system";
 constexpr char kDefaultServer[] = "127.0.0.1:50051";
 constexpr absl::Duration kDefaultTimeout = absl::Seconds(5);
 constexpr char kStandardOutput[] = "the standard output";
@@ -36,6 +38,33 @@ std::string ServerOf(Args& args, const Surroundings& around) {
   if (!args.Has("server") && env != around.env.end()) server = env->second;
   if (args.Has("server") && server.empty()) args.AddProblem("--server is empty");
   return server.empty() ? kDefaultServer : server;
+}
+
+// The flag's value, else the variable's.
+std::string FlagOrEnv(Args& args, const Surroundings& around, const std::string& flag,
+                      const std::string& variable) {
+  const auto env = around.env.find(variable);
+  if (args.Has(flag) || env == around.env.end()) return args.Text(flag);
+  return env->second;
+}
+
+client::ConnectOptions ConnectionOf(Args& args, const Surroundings& around) {
+  client::ConnectOptions options{
+      .auth_token_file = FlagOrEnv(args, around, "auth-token-file", "ONCECTL_AUTH_TOKEN_FILE"),
+      .user_agent = "oncectl"};
+  client::TlsFiles files{.ca = FlagOrEnv(args, around, "tls-ca", "ONCECTL_TLS_CA"),
+                         .certificate = FlagOrEnv(args, around, "tls-cert", "ONCECTL_TLS_CERT"),
+                         .key = FlagOrEnv(args, around, "tls-key", "ONCECTL_TLS_KEY")};
+  if (files.ca.empty() && files.certificate.empty() && files.key.empty()) return options;
+  if (files.ca.empty()) args.AddProblem("--tls-cert and --tls-key need --tls-ca");
+  if (files.ca == kMachinesCa) files.ca.clear();
+  const auto credentials = client::TlsCredentials(files);
+  if (credentials.ok()) {
+    options.credentials = *credentials;
+  } else {
+    args.AddProblem(std::string(credentials.status().message()));
+  }
+  return options;
 }
 
 absl::Duration TimeoutOf(Args& args) {
@@ -76,6 +105,7 @@ absl::StatusOr<Answer> Execute(Args& args, const Surroundings& around) {
     args.AddProblem("--json and --output - both want the standard output");
   }
   const std::string traceparent = TraceparentOf(args, around);
+  const client::ConnectOptions connection = ConnectionOf(args, around);
   const Command* command = CommandOf(args);
   if (command == nullptr) return args.Problems();
   std::vector<Flag> flags = GlobalFlags();
@@ -83,9 +113,11 @@ absl::StatusOr<Answer> Execute(Args& args, const Surroundings& around) {
   args.Only(flags, command->name);
 
   Input input(around.in);
-  client::Client client(around.connect(server));
+  client::Client client(around.connect(server, connection));
   const std::function<client::AdminClient(const std::string&)> connect_admin =
-      [&](const std::string& target) { return client::AdminClient(around.connect_admin(target)); };
+      [&](const std::string& target) {
+        return client::AdminClient(around.connect_admin(target, connection));
+      };
   Context context{.args = args,
                   .env = around.env,
                   .input = input,

@@ -14,9 +14,10 @@
 
 namespace onced::cli {
 
-using StubFactory = std::function<std::unique_ptr<client::Stub>(const std::string& target)>;
-using AdminStubFactory =
-    std::function<std::unique_ptr<client::AdminStub>(const std::string& target)>;
+using StubFactory = std::function<std::unique_ptr<client::Stub>(
+    const std::string& target, const client::ConnectOptions& options)>;
+using AdminStubFactory = std::function<std::unique_ptr<client::AdminStub>(
+    const std::string& target, const client::ConnectOptions& options)>;
 
 // What a process has around it.
 struct Surroundings {

@@ -1,18 +1,33 @@
 #include "client/cpp/client.h"
 
 #include "client/cpp/call.h"
+#include "client/cpp/security.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
 
 namespace onced::client {
+namespace {
+
+std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const ConnectOptions& options) {
+  if (options.auth_token_file.empty()) {
+    return options.credentials != nullptr ? options.credentials
+                                          : grpc::InsecureChannelCredentials();
+  }
+  // Plain as the insecure ones are, but of connections within this machine.
+  const auto channel = options.credentials != nullptr
+                           ? options.credentials
+                           : grpc::experimental::LocalCredentials(LOCAL_TCP);
+  return WithTokenFile(channel, options.auth_token_file);
+}
+
+}  // namespace
+
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& target,
                                           const ConnectOptions& options) {
   grpc::ChannelArguments arguments;
   if (!options.user_agent.empty()) arguments.SetUserAgentPrefix(options.user_agent);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, options.use_http_proxy ? 1 : 0);
-  const auto credentials =
-      options.credentials != nullptr ? options.credentials : grpc::InsecureChannelCredentials();
-  return grpc::CreateCustomChannel(target, credentials, arguments);
+  return grpc::CreateCustomChannel(target, CredentialsOf(options), arguments);
 }
 
 std::unique_ptr<Stub> NewStub(const std::string& target, const ConnectOptions& options) {

@@ -19,8 +19,12 @@ namespace v1 = ::idempotency::v1;
 using Stub = v1::IdempotencyService::StubInterface;
 
 struct ConnectOptions {
-  // Null: neither encrypted nor authenticated.
+  // Null: neither encrypted nor authenticated. See TlsCredentials() in security.h.
   std::shared_ptr<grpc::ChannelCredentials> credentials;
+  // Holds a bearer token, which goes with each call; read again when it is replaced.
+  // Without `credentials` the calls go to this machine's loopback addresses alone, and fail
+  // for others: a token is never sent in the clear. Empty: none.
+  std::string auth_token_file;
   // Put before gRPC's own user agent.
   std::string user_agent;
   // Whether to go through the proxy that the environment names for the web

@@ -72,14 +72,14 @@ class CliTest : public testing::Test {
                            .out = out,
                            .err = err_,
                            .connect =
-                               [this](auto& to) {
+                               [this](auto& to, auto& options) {
                                  connected_to_ = to;
-                                 return client::NewStub(to);
+                                 return client::NewStub(to, options);
                                },
                            .connect_admin =
-                               [this](auto& to) {
+                               [this](auto& to, auto& options) {
                                  admin_connected_to_ = to;
-                                 return client::NewAdminStub(to);
+                                 return client::NewAdminStub(to, options);
                                }});
   }
 

@@ -1,0 +1,27 @@
+// How a client shows who it is.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "grpcpp/security/credentials.h"
+
+namespace onced::client {
+
+// Paths of PEM files. Read once: a client that is to use another certificate connects anew.
+struct TlsFiles {
+  std::string ca;           // Who signed the server's certificate. Empty: whom the machine trusts.
+  std::string certificate;  // The client's own, and those that signed it. Empty: none.
+  std::string key;          // Of it.
+};
+
+// For ConnectOptions::credentials.
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> TlsCredentials(const TlsFiles& files);
+
+// `channel`'s, and with each call the bearer token in the only line of `file`: read when it is
+// first needed, and again when the file was replaced. A call fails if there is none.
+std::shared_ptr<grpc::ChannelCredentials> WithTokenFile(
+    const std::shared_ptr<grpc::ChannelCredentials>& channel, const std::string& file);
+
+}  // namespace onced::client
