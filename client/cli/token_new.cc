@@ -25,7 +25,7 @@ bool IsName(absl::string_view name) {
 
 absl::StatusOr<Answer> Run(Context& context) {
   const std::string identity = context.args.Required("identity");
-  if (!identity.empty() && !IsName(identity)) {
+  if (context.args.Has("identity") && !IsName(identity)) {
     context.args.AddProblem(
         "--identity must be 1 to 64 of [A-Za-z0-9._-], first a letter or digit");
   }
@@ -47,7 +47,7 @@ absl::StatusOr<Answer> Run(Context& context) {
 
 Command TokenNewCommand() {
   return {.name = "token new",
-          .summary = "Make a token that says who calls, and its line for the server's token_file.",
+          .summary = "Make a token that says who calls.",
           .flags = {{"identity", Flag::kValue, "NAME",
                      "Who calls with it: token:NAME in the access list. Required."}},
           .more =
