@@ -34,16 +34,19 @@ run_one() {
   mkdir -p "$work/$target"
   [ ! -e "dictionaries/$target.dict" ] || dictionary=("-dict=dictionaries/$target.dict")
   # A hang is 60 s on one input: none takes a thousandth of that.
-  "$binaries/fuzz_$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 \
+  TIMEFORMAT=%U
+  { time "$binaries/fuzz_$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 \
     -max_len=16384 -artifact_prefix="$work/$target-" -print_final_stats=1 -verbosity=1 \
-    "${dictionary[@]}" "$work/$target" "corpus/$target" >"$log" 2>&1 || code=$?
+    "${dictionary[@]}" "$work/$target" "corpus/$target" >"$log" 2>&1; } 2>"$work/$target.time" ||
+    code=$?
   local executions coverage crashes
   executions=$(grep -oE 'stat::number_of_executed_units: *[0-9]+' "$log" | grep -oE '[0-9]+$' || echo '?')
   coverage=$(grep -oE 'cov: [0-9]+' "$log" | tail -1 | grep -oE '[0-9]+' || echo '?')
   crashes=$(find "$work" -maxdepth 1 -name "$target-*" | wc -l)
   if [ "$code" -ne 0 ]; then tail -n 60 "$log"; fi
-  printf '%-16s %5d s %12s executions %7s edges %3d crashes%s\n' "$target" "$seconds" "$executions" \
-    "$coverage" "$crashes" "$([ "$code" -eq 0 ] || echo "  FAILED ($code)")"
+  printf '%-16s %7.1f s of CPU %12s executions %7s edges %3d crashes%s\n' "$target" \
+    "$(cat "$work/$target.time")" "$executions" "$coverage" "$crashes" \
+    "$([ "$code" -eq 0 ] || echo "  FAILED ($code)")"
   return "$code"
 }
 export -f run_one
