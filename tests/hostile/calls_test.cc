@@ -1,0 +1,130 @@
+// Who makes calls that no client should.
+#include <grpcpp/grpcpp.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/hostile/http2.h"
+#include "tests/hostile/raw_connection.h"
+#include "tests/hostile/trial.h"
+#include "tests/integration/async_reserve.h"
+
+namespace onced::hostile {
+namespace {
+
+using integration::Api;
+using integration::AsyncReserve;
+using integration::AsyncReserves;
+using integration::CommitOf;
+using integration::ReserveOf;
+using integration::ResultOf;
+using integration::WithWait;
+
+constexpr std::uint32_t kStreamsMax = 256;
+
+std::uint32_t StreamOf(std::uint32_t number) { return 2 * number + 1; }
+
+// On one connection, this on stream after stream; on a new one when the server has
+// had enough.
+void CallAgainAndAgain(const std::string& address, Attack& attack,
+                       const std::function<std::string(std::uint32_t stream)>& call) {
+  while (!attack.ended()) {
+    RawConnection connection = BeginHttp2(address);
+    for (std::uint32_t i = 0; i < 10'000 && connection.open() && !attack.ended(); ++i) {
+      connection.Send(call(StreamOf(i)));
+      connection.Send(WindowUpdate(0, 1'000));  // For the answers that were read.
+      connection.Take();
+      attack.CountRound();
+    }
+  }
+}
+
+TEST(Messages, ThatAreTooLargeHurtNobody) {
+  Trial trial({.name = "messages over 4 MiB", .bounds = {.rounds = 30}});
+  const std::string large(5 << 20, 'x');
+  trial.Run([&](Attack& attack, int) {
+    CallAgainAndAgain(trial.address(), attack, [&](std::uint32_t stream) {
+      return Call(stream, "Reserve") + Message(stream, large);
+    });
+  });
+}
+
+// A few bytes that gzip says are a gigabyte: never inflated.
+TEST(Messages, ThatAreCompressedAreNotInflated) {
+  Trial trial({.name = "compressed bombs", .bounds = {.rounds = 2'000}});
+  const std::string gzip("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
+  trial.Run([&](Attack& attack, int) {
+    CallAgainAndAgain(trial.address(), attack, [&](std::uint32_t stream) {
+      return Call(stream, "Commit", HeaderField("grpc-encoding", "gzip")) +
+             Message(stream, gzip + std::string(1'000, '\0'), 1);
+    });
+  });
+}
+
+TEST(Calls, ThatAreCancelledByTheThousandHurtNobody) {
+  Trial trial({.name = "cancelled calls", .bounds = {.rounds = 5'000}});
+  Api api(trial.server().Connect());
+  api.Grant("held");
+  trial.Run([&](Attack& attack, int) {
+    std::deque<std::unique_ptr<AsyncReserve>> calls;
+    for (int i = 0; !attack.ended(); ++i) {
+      const bool waits = i % 2 == 0;
+      auto request = ReserveOf(waits ? "held" : absl::StrCat("cancelled-", i));
+      if (waits) WithWait(absl::Seconds(60))(request);
+      calls.push_back(std::make_unique<AsyncReserve>(api, request));
+      calls.back()->Cancel();
+      if (calls.size() > 64) calls.pop_front();
+      attack.CountRound();
+    }
+  });
+}
+
+// One connection's waiting calls take half of its own streams, and nobody else's.
+TEST(Calls, ThatAllWaitHurtNobody) {
+  Trial trial({.name = "waits on every stream", .bounds = {.rounds = 2'000}});
+  Api api(trial.server().Connect());
+  api.Grant("held");
+  trial.Run([&](Attack& attack, int) {
+    AsyncReserves calls;
+    for (std::uint32_t i = 0; i < kStreamsMax; ++i) {
+      auto request = ReserveOf("held");
+      WithWait(absl::Seconds(60))(request);
+      calls.push_back(std::make_unique<AsyncReserve>(api, request));
+    }
+    while (!attack.ended()) {
+      for (auto& call : calls) {
+        if (!call->IsAnswered()) continue;
+        auto request = ReserveOf("held");
+        WithWait(absl::Seconds(60))(request);
+        call = std::make_unique<AsyncReserve>(api, request);
+        attack.CountRound();
+      }
+      if (integration::CountAnswered(calls) == 0) attack.CountRound();
+    }
+  });
+}
+
+// As many calls in flight as it may have, all the time, of one namespace.
+TEST(Calls, OfOneNamespaceAsFastAsCanBeLeaveTheOthersTheirs) {
+  Trial trial({.name = "flood of a namespace", .bounds = {.rounds = 3'000}});
+  trial.Run([&](Attack& attack, int thread) {
+    Api api(trial.server().Connect());
+    std::deque<std::unique_ptr<AsyncReserve>> calls;
+    for (int i = 0; !attack.ended(); ++i) {
+      auto request = ReserveOf(absl::StrCat("flood-", thread, "-", i));
+      request.set_namespace_("flooder");
+      calls.push_back(std::make_unique<AsyncReserve>(api, request));
+      if (calls.size() < 200) continue;
+      calls.front()->Get();
+      calls.pop_front();
+      attack.CountRound();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace onced::hostile

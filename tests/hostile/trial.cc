@@ -1,0 +1,170 @@
+#include "tests/hostile/trial.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace onced::hostile {
+namespace {
+
+using integration::Api;
+using integration::ServerProcess;
+using Clock = std::chrono::steady_clock;
+
+#if defined(__has_feature)
+#define ONCED_HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define ONCED_HAS_FEATURE(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || ONCED_HAS_FEATURE(address_sanitizer)
+constexpr bool kSanitized = true;  // Shadows and quarantines count as memory, too.
+#else
+constexpr bool kSanitized = false;
+#endif
+
+constexpr char kBody[] = "{\"charge\":\"ch_77\"}";
+constexpr std::size_t kQuietPairs = 100;  // Before the attack, and as many after it.
+constexpr std::size_t kWarmUpPairs = 50;
+
+// A script in place of the server, which becomes it.
+std::string WriteLauncher(const integration::TempDir& dir, std::size_t descriptors_max) {
+  const std::string path =
+      dir.Write("onced", absl::StrCat("#!/bin/sh\nulimit -n ", descriptors_max, "\nexec '",
+                                      integration::ServerBinary(), "' \"$@\"\n"));
+  chmod(path.c_str(), 0700);
+  return path;
+}
+
+}  // namespace
+
+double Service::AtShare(double share) const {
+  const auto index = static_cast<std::size_t>(share * static_cast<double>(latencies.size() - 1));
+  return std::chrono::duration<double, std::milli>(latencies.at(index)).count();
+}
+
+void Service::operator+=(const Service& more) {
+  latencies.insert(latencies.end(), more.latencies.begin(), more.latencies.end());
+  std::sort(latencies.begin(), latencies.end());
+}
+
+double MemoryMib(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/statm"));
+  std::size_t all = 0;
+  std::size_t resident = 0;
+  file >> all >> resident;
+  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+std::size_t Descriptors(pid_t pid) {
+  namespace fs = std::filesystem;
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(absl::StrCat("/proc/", pid, "/fd")), {}));
+}
+
+Trial::Trial(Options options) : options_(std::move(options)) {
+  ServerProcess::Options server = options_.server;
+  if (options_.descriptors_max > 0) server.binary = WriteLauncher(dir_, options_.descriptors_max);
+  server_ = std::make_unique<ServerProcess>(server);
+  client_ = std::make_unique<Api>(server_->Connect());
+}
+
+void Trial::Run(const Attacker& attacker, int threads) {
+  // Ignored: its first calls make connections and warm caches.
+  (void)Serve(kWarmUpPairs, [] { return true; });
+  memory_mib_before_ = MemoryMib(server_->process().pid());
+  Service quiet = Serve(kQuietPairs, [] { return true; });
+
+  Attack attack;
+  std::vector<std::thread> attackers;
+  for (int i = 0; i < threads; ++i) attackers.emplace_back([&, i] { attacker(attack, i); });
+  const Bounds& bounds = options_.bounds;
+  const Service attacked = Serve(bounds.pairs, [&] {
+    return attack.rounds() >= bounds.rounds || testing::Test::HasFailure();
+  });
+  attack.End();
+  for (std::thread& thread : attackers) thread.join();
+  if (testing::Test::HasFailure()) return;
+  ExpectServing();
+  quiet += Serve(kQuietPairs, [] { return true; });
+
+  Report(quiet, attacked, attack);
+  EXPECT_LE(attacked.MedianMs(), bounds.median_ratio_max * quiet.MedianMs());
+  EXPECT_LE(attacked.P99Ms(), bounds.p99_ratio_max * quiet.P99Ms());
+  if (!kSanitized) {
+    EXPECT_LE(memory_mib_peak_ - memory_mib_before_, bounds.memory_mib_max);
+  }
+}
+
+Service Trial::Serve(std::size_t least, const std::function<bool()>& done) {
+  const auto give_up = Clock::now() + integration::kPatience;
+  Service service;
+  while (service.latencies.size() < least || !done()) {
+    const auto before = Clock::now();
+    ServePair();
+    service.latencies.push_back(Clock::now() - before);
+    if (service.latencies.size() % 8 == 0) NoteUse();
+    if (testing::Test::HasFailure()) break;
+    if (Clock::now() > give_up) {
+      ADD_FAILURE() << options_.name << ": still not done after " << service.latencies.size();
+      break;
+    }
+  }
+  std::sort(service.latencies.begin(), service.latencies.end());
+  return service;
+}
+
+// The answers have to be right, whatever happens beside.
+void Trial::ServePair() {
+  const std::string key = absl::StrCat("victim-", next_key_++);
+  const auto granted = client_->Reserve(integration::ReserveOf(key));
+  ASSERT_TRUE(granted.ok()) << granted.status.error_message();
+  ASSERT_EQ(granted.response.outcome(), integration::v1::OUTCOME_FRESH);
+  const auto committed = client_->Commit(integration::CommitOf(
+      key, granted.response.reservation().token(), integration::ResultOf(201, kBody)));
+  ASSERT_TRUE(committed.ok()) << committed.status.error_message();
+  if (next_key_ % 8 != 0) return;
+  const auto replayed = client_->Reserve(integration::ReserveOf(key));
+  ASSERT_TRUE(replayed.ok()) << replayed.status.error_message();
+  ASSERT_EQ(replayed.response.outcome(), integration::v1::OUTCOME_REPLAYED);
+  ASSERT_EQ(replayed.response.replay().result().body(), kBody);
+}
+
+void Trial::NoteUse() {
+  const pid_t pid = server_->process().pid();
+  memory_mib_peak_ = std::max(memory_mib_peak_, MemoryMib(pid));
+  descriptors_peak_ = std::max(descriptors_peak_, Descriptors(pid));
+}
+
+void Trial::ExpectServing() {
+  EXPECT_EQ(server_->Get("/livez").status, 200) << server_->Log();
+  Api newcomer(server_->Connect());
+  const std::string key = absl::StrCat("newcomer-", next_key_++);
+  const auto granted = newcomer.Reserve(integration::ReserveOf(key));
+  ASSERT_TRUE(granted.ok()) << granted.status.error_message();
+  EXPECT_TRUE(newcomer
+                  .Commit(integration::CommitOf(key, granted.response.reservation().token(),
+                                                integration::ResultOf(200, "")))
+                  .ok());
+}
+
+void Trial::Report(const Service& quiet, const Service& attacked, const Attack& attack) const {
+  absl::PrintF(
+      "%-24s median %7.2f -> %7.2f ms (x %5.2f)  p99 %7.2f -> %7.2f ms (x %5.2f)  memory +%4.0f "
+      "MiB  "
+      "%4d descriptors  %6d rounds\n",
+      options_.name, quiet.MedianMs(), attacked.MedianMs(), attacked.MedianMs() / quiet.MedianMs(),
+      quiet.P99Ms(), attacked.P99Ms(), attacked.P99Ms() / quiet.P99Ms(),
+      std::max(0.0, memory_mib_peak_ - memory_mib_before_), descriptors_peak_, attack.rounds());
+  std::fflush(stdout);
+}
+
+}  // namespace onced::hostile
