@@ -33,8 +33,6 @@ void ReadDuration(absl::string_view text, absl::Duration min, absl::Duration max
 
 void ReadEndpoint(absl::string_view text) {
   const auto endpoint = ParseEndpoint(text);
-  const auto loopback = ParseLoopback(text);
-  if (loopback.ok()) Demand(endpoint.ok() && *endpoint == *loopback, "another address");
   if (!endpoint.ok()) return;
   const auto again = ParseEndpoint(ToText(*endpoint));
   Demand(again.ok() && *again == *endpoint, "its own text is another address");
