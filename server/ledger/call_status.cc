@@ -17,6 +17,8 @@ struct Counted {
   CallStatus operator()(const ReleaseDone&) const { return CallStatus::kOk; }
   CallStatus operator()(const ExtendDone&) const { return CallStatus::kOk; }
   CallStatus operator()(const Inspected&) const { return CallStatus::kOk; }
+  CallStatus operator()(const ResolveDone&) const { return CallStatus::kOk; }
+  CallStatus operator()(const EvictDone&) const { return CallStatus::kOk; }
   CallStatus operator()(const Refused&) const { return CallStatus::kError; }
 };
 

@@ -39,7 +39,7 @@ struct Judge {
   Decision operator()(const CommitOp& op) const {
     if (state == State::kAbsent) return Answer(Refused{Refusal::kNotReserved, {}, {}});
     if (!IsHolder(op.token)) return Refuse(Stranger(op.token));
-    if (state != State::kCommitted) return StoreResult(op);
+    if (state != State::kCommitted) return StoreResult(op.result, op.retention_ttl, op.trace);
     if (!SameResult(*op.result, *committed().result)) return Refuse(Refusal::kCommittedDifferently);
     return Answer(CommitAnswer(committed(), /*already=*/true));
   }
@@ -74,6 +74,26 @@ struct Judge {
                                                : std::optional<absl::Time>(expires)});
   }
 
+  // Without a token: what the operator saw is named by its fence.
+  Decision operator()(const ResolveOp& op) const {
+    if (state == State::kAbsent) return Answer(Refused{Refusal::kNotReserved, {}, {}});
+    if (op.fence != found->fence) return Refuse(Refusal::kFenceMismatch);
+    if (state == State::kCommitted) return ResolveAgain(op);
+    if (IsHeldFrom(op.force)) return Refuse(Refusal::kHeld);
+    if (!op.commit.has_value()) return {Erase{}, ResolveDone{}};
+    Decision decision = StoreResult(op.commit->result, op.commit->retention_ttl, TraceRef());
+    decision.reply = ResolveDone{std::get<CommitDone>(decision.reply)};
+    return decision;
+  }
+
+  // A committed record, too: the key is then as if it had never been used.
+  Decision operator()(const EvictOp& op) const {
+    if (state == State::kAbsent) return Answer(EvictDone{});
+    if (op.fence != found->fence) return Refuse(Refusal::kFenceMismatch);
+    if (IsHeldFrom(op.force)) return Refuse(Refusal::kHeld);
+    return {Erase{}, EvictDone{.evicted = state}};
+  }
+
  private:
   const Pending& pending() const { return std::get<Pending>(found->phase); }
   const Committed& committed() const { return std::get<Committed>(found->phase); }
@@ -88,6 +108,15 @@ struct Judge {
   Refusal Stranger(const Token& token) const {
     const bool from_before_restore = token.epoch != Epoch{} && token.epoch != view.epoch;
     return from_before_restore ? Refusal::kRestored : Refusal::kSuperseded;
+  }
+  // Somebody may be at work: only force takes it away.
+  bool IsHeldFrom(bool force) const { return state == State::kPending && !force; }
+  // Of what is committed, by its holder or by an operator before: it stands.
+  Decision ResolveAgain(const ResolveOp& op) const {
+    if (!op.commit.has_value() || !SameResult(*op.commit->result, *committed().result)) {
+      return Refuse(Refusal::kAlreadyCommitted);
+    }
+    return Answer(ResolveDone{CommitAnswer(committed(), /*already=*/true)});
   }
   bool IsRepeat(const ReserveOp& op) const {
     return !op.request_id.empty() && SecretsEqual(op.request_id, pending().request_id);
@@ -149,16 +178,18 @@ struct Judge {
             .checkpoint = pending.previous.has_value() ? pending.checkpoint : std::string()};
   }
 
-  Decision StoreResult(const CommitOp& op) const {
+  Decision StoreResult(const StoredResult& result,
+                       const std::optional<absl::Duration>& retention_ttl,
+                       const TraceRef& trace) const {
     const DurationBounds& bounds = pending().retention;
     const absl::Duration retention =
-        std::clamp(op.retention_ttl.value_or(bounds.preset), bounds.min, bounds.max);
+        std::clamp(retention_ttl.value_or(bounds.preset), bounds.min, bounds.max);
     Record next = *found;
     next.phase = Committed{.commit_time = view.now,
                            .expire_time = view.now + retention,
                            .late = state == State::kLapsed,
-                           .result = op.result};
-    if (!op.trace.empty()) next.trace = op.trace;
+                           .result = result};
+    if (!trace.empty()) next.trace = trace;
     Reply reply = CommitAnswer(std::get<Committed>(next.phase), /*already=*/false);
     return {Write{std::move(next)}, std::move(reply)};
   }

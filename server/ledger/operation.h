@@ -37,7 +37,27 @@ struct ExtendOp {
   std::optional<std::string> checkpoint;  // nullopt: keep the one that is there.
 };
 struct InspectOp {};
-using Operation = std::variant<ReserveOp, CommitOp, ReleaseOp, ExtendOp, InspectOp>;
+
+// ---- An operator's. They name the record that was looked at by its fence, where
+// a holder proves itself by its token. ----
+struct ResolveOp {
+  // As in a Commit. nullopt: released.
+  struct Settlement {
+    StoredResult result;
+    std::optional<absl::Duration> retention_ttl;
+  };
+
+  Fence fence;
+  bool force = false;  // Also while the lease is running.
+  std::optional<Settlement> commit;
+};
+struct EvictOp {
+  Fence fence;
+  bool force = false;
+};
+
+using Operation =
+    std::variant<ReserveOp, CommitOp, ReleaseOp, ExtendOp, InspectOp, ResolveOp, EvictOp>;
 
 // Why a call was not judged, or which rule it broke. Each has one row in
 // server/rpc/errors.cc, which does not compile until a new one has.
@@ -48,6 +68,8 @@ enum class Refusal : std::uint8_t {
   kCommittedDifferently,
   kAlreadyCommitted,
   kNotReserved,
+  kFenceMismatch,
+  kHeld,
   // Could not be judged; nothing was done.
   kQueueFull,
   kDiskFull,
@@ -132,6 +154,14 @@ struct Inspected {
   std::optional<absl::Time> expire_time;        // nullopt: never.
   bool operator==(const Inspected&) const = default;
 };
+struct ResolveDone {
+  std::optional<CommitDone> committed;  // nullopt: released.
+  bool operator==(const ResolveDone&) const = default;
+};
+struct EvictDone {
+  State evicted = State::kAbsent;  // What the record was; kAbsent: there was none.
+  bool operator==(const EvictDone&) const = default;
+};
 struct Refused {
   Refusal reason;
   // Of the record that was found, where one was.
@@ -141,6 +171,6 @@ struct Refused {
 };
 
 using Reply = std::variant<Fresh, Replayed, Conflict, Mismatch, Unresolved, Parked, CommitDone,
-                           ReleaseDone, ExtendDone, Inspected, Refused>;
+                           ReleaseDone, ExtendDone, Inspected, ResolveDone, EvictDone, Refused>;
 
 }  // namespace onced

@@ -14,9 +14,24 @@ namespace admin_v1 = idempotency::admin::v1;
 // What RetryInfo asks for: long enough for a queue to empty or a pod to restart.
 enum class Retry { kNever, kAtOnce, kSoon, kAfterRestart };
 
+// Of the API, or of the admin service alone. Clients switch on its name.
+class Reason {
+ public:
+  constexpr Reason(v1::ErrorReason reason) : value_(reason) {}                      // NOLINT
+  constexpr Reason(admin_v1::ErrorReason reason) : value_(reason), admin_(true) {}  // NOLINT
+  const std::string& FullName() const {
+    return admin_ ? admin_v1::ErrorReason_Name(static_cast<admin_v1::ErrorReason>(value_))
+                  : v1::ErrorReason_Name(static_cast<v1::ErrorReason>(value_));
+  }
+
+ private:
+  int value_;
+  bool admin_ = false;
+};
+
 struct Mapping {
   grpc::StatusCode code;
-  v1::ErrorReason reason;  // Part of the API: clients switch on it.
+  Reason reason;
   Retry retry;
   const char* message;
 };
@@ -41,13 +56,19 @@ constexpr Mapping MappingOf(Refusal refusal) {
           "the token is from another store, or from before this one was restored from a backup"};
     case Refusal::kCommittedDifferently:
       return {FAILED_PRECONDITION, v1::ERROR_REASON_COMMITTED_DIFFERENTLY, Retry::kNever,
-              "this token has committed another result, which stands"};
+              "the key was committed with another result, which stands"};
     case Refusal::kAlreadyCommitted:
       return {FAILED_PRECONDITION, v1::ERROR_REASON_ALREADY_COMMITTED, Retry::kNever,
-              "this token has committed its result"};
+              "the key's result is committed, and stands"};
     case Refusal::kNotReserved:
       return {NOT_FOUND, v1::ERROR_REASON_NOT_RESERVED, Retry::kNever,
               "there is no reservation of this key, perhaps not any more"};
+    case Refusal::kFenceMismatch:
+      return {ABORTED, admin_v1::ERROR_REASON_FENCE_MISMATCH, Retry::kNever,
+              "the record isn't the one with that fence: look at it again"};
+    case Refusal::kHeld:
+      return {FAILED_PRECONDITION, admin_v1::ERROR_REASON_HELD, Retry::kNever,
+              "the lease is running, and its holder may be at work: wait, or force it"};
     case Refusal::kQueueFull:
       return {RESOURCE_EXHAUSTED, v1::ERROR_REASON_QUEUE_FULL, Retry::kSoon,
               "too many calls are queued; nothing was done"};
@@ -121,6 +142,9 @@ constexpr AdminMapping MappingOf(AdminRefusal refusal) {
     case AdminRefusal::kNamespaceNotAllowed:
       return {PERMISSION_DENIED, admin_v1::ERROR_REASON_NAMESPACE_NOT_ALLOWED, Retry::kNever,
               kNamespaceNotAllowed};
+    case AdminRefusal::kBusy:
+      return {RESOURCE_EXHAUSTED, admin_v1::ERROR_REASON_BUSY, Retry::kSoon,
+              "other lists are being read; nothing was done"};
   }
   __builtin_unreachable();
 }
@@ -190,7 +214,7 @@ google::rpc::ErrorInfo InfoOf(v1::ErrorReason reason) {
 
 google::rpc::Status ErrorOf(const Refused& refused) {
   const Mapping mapping = MappingOf(refused.reason);
-  google::rpc::ErrorInfo info = InfoOf(mapping.reason);
+  google::rpc::ErrorInfo info = InfoOf(mapping.reason.FullName());
   if (refused.state) (*info.mutable_metadata())["state"] = NameOf(*refused.state);
   if (refused.fence) (*info.mutable_metadata())["fence"] = absl::StrCat(refused.fence->value);
   google::rpc::Status error = NewError(mapping.code, mapping.message, info);

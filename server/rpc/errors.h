@@ -42,7 +42,8 @@ enum class AdminRefusal : std::uint8_t {
   kDraining,
   kUnauthenticated,
   kNotAllowed,
-  kNamespaceNotAllowed
+  kNamespaceNotAllowed,
+  kBusy
 };
 // Of a backup that did not come about.
 AdminRefusal RefusalOfBackup(const absl::Status& failure);

@@ -10,7 +10,8 @@
 namespace onced::sim {
 namespace {
 
-constexpr const char* kOpNames[] = {"Reserve", "Commit", "Release", "Extend", "Inspect"};
+constexpr const char* kOpNames[] = {"Reserve", "Commit",  "Release", "Extend",
+                                    "Inspect", "Resolve", "Evict"};
 constexpr const char* kSaidNames[] = {"nothing",
                                       "OUTCOME_UNKNOWN",
                                       "an error",
@@ -24,9 +25,13 @@ constexpr const char* kSaidNames[] = {"nothing",
                                       "nothing to release",
                                       "extended",
                                       "inspected",
+                                      "evicted",
+                                      "nothing to evict",
                                       "SUPERSEDED",
                                       "COMMITTED_DIFFERENTLY",
                                       "ALREADY_COMMITTED",
+                                      "FENCE_MISMATCH",
+                                      "HELD",
                                       "NOT_RESERVED"};
 constexpr const char* kSeenNames[] = {"unsaid", "ABSENT", "PENDING", "LAPSED", "COMMITTED"};
 
@@ -38,14 +43,14 @@ bool MayBeDone(const Call& call) {
   return call.said == Said::kNothing || call.said == Said::kUnknown;
 }
 bool Ends(const Call& call) {
-  return call.said == Said::kCommitted || call.said == Said::kReleased;
+  return call.said == Said::kCommitted || call.said == Said::kReleased ||
+         call.said == Said::kEvicted;
 }
+// An operator's, who names a fence and has no token.
+bool NamesFence(const Call& call) { return call.op == Op::kResolve || call.op == Op::kEvict; }
 // It worked, with the token that it gave or was given.
 bool Succeeded(const Call& call) {
   return call.said == Said::kFresh || call.said == Said::kExtended || Ends(call);
-}
-const std::string& TokenOf(const Call& call) {
-  return call.op == Op::kReserve ? call.granted_token : call.token;
 }
 
 // `a` was judged before `b`, whatever happened in between.
@@ -63,6 +68,12 @@ struct Grant {
   std::vector<const Call*> ends;    // Commits and releases that worked or may have.
   const Call* committed = nullptr;  // The first answer from which it is sure, own or a replay.
 };
+
+// `call` gave it, or was about it.
+bool IsOf(const Grant& grant, const Call& call) {
+  if (NamesFence(call)) return call.named_fence == grant.fence;
+  return (call.op == Op::kReserve ? call.granted_token : call.token) == grant.token;
+}
 
 // The history of one key.
 class KeyChecker {
@@ -102,13 +113,25 @@ class KeyChecker {
       if (call->said == Said::kFresh) AddFresh(*call);
     }
     for (const Call* call : calls_) {
-      Grant* grant = call->op == Op::kReserve ? nullptr : FindGrant(call->token);
+      if (NamesFence(*call) && MayEnd(*call)) by_operator_.push_back(call);
+      Grant* grant = GrantOf(*call);
       if (grant == nullptr) continue;
       if (call->said == Said::kExtended) grant->leases.push_back(call);
-      const bool settles = call->op == Op::kCommit || call->op == Op::kRelease;
-      if (settles && (Ends(*call) || MayBeDone(*call))) grant->ends.push_back(call);
+      if (MayEnd(*call)) grant->ends.push_back(call);
     }
     for (Grant& grant : grants_) grant.committed = FirstProofOfCommit(grant);
+  }
+  Grant* GrantOf(const Call& call) {
+    if (call.op == Op::kReserve) return nullptr;
+    if (!NamesFence(call)) return FindGrant(call.token);
+    for (Grant& grant : grants_) {
+      if (grant.fence == call.named_fence) return &grant;
+    }
+    return nullptr;
+  }
+  static bool MayEnd(const Call& call) {
+    const bool settles = call.op == Op::kCommit || call.op == Op::kRelease || NamesFence(call);
+    return settles && (Ends(call) || MayBeDone(call));
   }
   void AddFresh(const Call& call) {
     Grant* grant = FindGrant(call.granted_token);
@@ -126,7 +149,7 @@ class KeyChecker {
   const Call* FirstProofOfCommit(const Grant& grant) const {
     const Call* proof = nullptr;
     for (const Call* call : calls_) {
-      const bool own = call->said == Said::kCommitted && call->token == grant.token;
+      const bool own = call->said == Said::kCommitted && IsOf(grant, *call);
       const bool replay = call->said == Said::kReplayed && call->fence == grant.fence;
       if ((own || replay) && (proof == nullptr || Before(*call, *proof))) proof = call;
     }
@@ -136,9 +159,24 @@ class KeyChecker {
   // ---- What `call` was told must go with `grant` ----
 
   // Nobody can have ended the grant by the time of `call`.
-  bool NotEndedBefore(const Grant& grant, const Call& call) const {
-    return std::all_of(grant.ends.begin(), grant.ends.end(), [&](const Call* end) {
-      return call.answered < end->sent || (Judged(*end) && Before(call, *end));
+  static bool NotEndedBefore(const Grant& grant, const Call& call) {
+    return std::all_of(grant.ends.begin(), grant.ends.end(),
+                       [&](const Call* end) { return ComesBefore(call, *end); });
+  }
+  static bool ComesBefore(const Call& call, const Call& end) {
+    return call.answered < end.sent || (Judged(end) && Before(call, end));
+  }
+  // Nor can an operator have, who may settle a grant that nobody was told of: this one, or
+  // one after it.
+  bool NoOperatorBefore(std::int64_t fence_min, const Call& call) const {
+    return std::all_of(by_operator_.begin(), by_operator_.end(), [&](const Call* end) {
+      return end->named_fence < fence_min || ComesBefore(call, *end);
+    });
+  }
+  // What was committed goes before its time by this alone.
+  bool NotEvictedBefore(std::int64_t fence, const Call& call) const {
+    return std::all_of(by_operator_.begin(), by_operator_.end(), [&](const Call* end) {
+      return end->op != Op::kEvict || end->named_fence != fence || ComesBefore(call, *end);
     });
   }
   // The grant is older than `call`, and `call` was judged within its lease.
@@ -156,12 +194,13 @@ class KeyChecker {
     for (const Grant& other : grants_) {
       if (other.fence >= grant.fence && !NotEndedBefore(other, call)) return false;
     }
+    if (!NoOperatorBefore(grant.fence, call)) return false;
     if (rules_.hold) return Before(*grant.first, call);
     return Within(grant.leases, call, rules_.lapsed_retention);
   }
   static bool SaysAbsent(const Call& call) {
     return call.seen == Seen::kAbsent || call.said == Said::kNothingToRelease ||
-           call.said == Said::kNotReserved;
+           call.said == Said::kNotReserved || call.said == Said::kNothingToEvict;
   }
 
   void CheckAgainst(const Grant& grant, const Call& call) {
@@ -169,9 +208,11 @@ class KeyChecker {
       Broken("an acknowledged grant is lost", *grant.first, call);
     }
     if (MustHold(grant, call)) CheckWhileHeld(grant, call);
+    if (NamesFence(call)) CheckForce(grant, call);
     if (grant.committed != nullptr) CheckWithCommit(grant, *grant.committed, call);
     for (const Call* end : grant.ends) {
-      if (end->said == Said::kReleased && Before(*end, call)) CheckAfterRelease(grant, *end, call);
+      const bool deleted = end->said == Said::kReleased || end->said == Said::kEvicted;
+      if (deleted && Before(*end, call)) CheckAfterRelease(grant, *end, call);
     }
   }
 
@@ -192,11 +233,21 @@ class KeyChecker {
     }
   }
 
+  void CheckForce(const Grant& grant, const Call& call) {
+    if (!Ends(call) || call.force || !IsOf(grant, call)) return;
+    const bool first = std::all_of(grant.ends.begin(), grant.ends.end(), [&](const Call* end) {
+      return end == &call || ComesBefore(call, *end);
+    });
+    if (first && Within(grant.leases, call, absl::ZeroDuration())) {
+      Broken("a running lease was settled without force", *grant.first, call);
+    }
+  }
+
   // `proof` told that the grant was committed.
   void CheckWithCommit(const Grant& grant, const Call& proof, const Call& call) {
     if (&call == &proof) return;
     const bool ours = call.fence == grant.fence && call.said == Said::kReplayed;
-    const bool again = call.said == Said::kCommitted && call.token == grant.token;
+    const bool again = call.said == Said::kCommitted && IsOf(grant, call);
     if ((ours || again) &&
         (call.commit_time != proof.commit_time || call.expire_time != proof.expire_time)) {
       Broken("a commit changed its times", proof, call);
@@ -208,11 +259,12 @@ class KeyChecker {
       Broken("a result is replayed past its retention", proof, call);
     }
     if (!Before(proof, call) || call.server_time >= proof.expire_time) return;
+    if (!NotEvictedBefore(grant.fence, call)) return;
     if (SaysAbsent(call)) Broken("an acknowledged commit is lost", proof, call);
     const bool undone = call.said == Said::kFresh || call.said == Said::kReleased ||
-                        call.said == Said::kExtended || call.said == Said::kConflict ||
-                        call.said == Said::kUnresolved || call.seen == Seen::kPending ||
-                        call.seen == Seen::kLapsed;
+                        call.said == Said::kHeld || call.said == Said::kExtended ||
+                        call.said == Said::kConflict || call.said == Said::kUnresolved ||
+                        call.seen == Seen::kPending || call.seen == Seen::kLapsed;
     if (undone) Broken("an acknowledged commit is undone", proof, call);
     if (call.fence.has_value() && call.fence != grant.fence) {
       Broken("another than the committed grant is seen", proof, call);
@@ -223,7 +275,7 @@ class KeyChecker {
     if (call.fence == grant.fence && call.seen != Seen::kUnsaid) {
       Broken("a released grant came back", release, call);
     }
-    if (Succeeded(call) && TokenOf(call) == grant.token) {
+    if (&call != &release && Succeeded(call) && IsOf(grant, call)) {
       Broken("a released token succeeded", release, call);
     }
   }
@@ -234,16 +286,22 @@ class KeyChecker {
     if (call.said != Said::kReplayed) return;
     const Call* sent = nullptr;
     for (const Call* commit : calls_) {
-      const Grant* grant = commit->op == Op::kCommit ? FindGrant(commit->token) : nullptr;
       const bool may_have = commit->said == Said::kCommitted || MayBeDone(*commit);
-      if (grant == nullptr || !may_have || commit->sent > call.answered) continue;
-      if (grant->fence != call.fence) continue;
+      if (!may_have || commit->sent > call.answered) continue;
+      if (FenceCommittedBy(*commit) != call.fence) continue;
       sent = commit;
       if (commit->result == call.replayed) return;
     }
     if (sent != nullptr) return Broken("other bytes are replayed than were committed", *sent, call);
     broken_.push_back(
         absl::StrCat(key_, ": what is replayed was never committed\n    ", Describe(call)));
+  }
+
+  // nullopt: it is no commit, or nobody was told of the grant.
+  std::optional<std::int64_t> FenceCommittedBy(const Call& call) {
+    if (call.op == Op::kResolve && !call.result.empty()) return call.named_fence;
+    const Grant* grant = call.op == Op::kCommit ? FindGrant(call.token) : nullptr;
+    return grant == nullptr ? std::nullopt : std::optional(grant->fence);
   }
 
   // ---- Two grants ----
@@ -262,8 +320,7 @@ class KeyChecker {
     }
     if (!EndedBy(older, *newer.first)) Broken("two live grants", *older.first, *newer.first);
     for (const Call* call : calls_) {
-      if (Judged(*call) && Succeeded(*call) && TokenOf(*call) == older.token &&
-          Before(*newer.first, *call)) {
+      if (Judged(*call) && Succeeded(*call) && IsOf(older, *call) && Before(*newer.first, *call)) {
         Broken("a superseded token succeeded", *newer.first, *call);
       }
     }
@@ -276,7 +333,10 @@ class KeyChecker {
   }
   // Whether the grant can have come to an end by the time of `next`.
   bool EndedBy(const Grant& grant, const Call& next) const {
-    if (grant.committed != nullptr) return next.server_time >= grant.committed->expire_time;
+    if (grant.committed != nullptr) {
+      return next.server_time >= grant.committed->expire_time ||
+             !NotEvictedBefore(grant.fence, next);
+    }
     for (const Call* end : grant.ends) {
       if (end->sent < next.answered && !(Judged(*end) && Before(next, *end))) return true;
     }
@@ -296,6 +356,9 @@ class KeyChecker {
         }
         if (SaysAbsent(*a)) CheckGone(*a, *b);
         CheckSight(*a, *b);
+      }
+      if (a->said == Said::kFenceMismatch && a->fence == a->named_fence) {
+        Broken("the fence was the record's", *a, *a);
       }
       if (a->previous_fence.has_value() && *a->previous_fence >= a->fence.value_or(0)) {
         Broken("the previous fence is not lower", *a, *a);
@@ -326,15 +389,18 @@ class KeyChecker {
       Broken("a lease lapsed before its end that was seen", sight, call);
     }
     const bool gone = SaysAbsent(call) || (call.fence.has_value() && !same);
-    if (gone && (sight.seen == Seen::kCommitted || NobodyEnded(*sight.fence, call))) {
+    const bool may_go = sight.seen == Seen::kCommitted ? !NotEvictedBefore(*sight.fence, call)
+                                                       : !NobodyEnded(*sight.fence, call);
+    if (gone && !may_go) {
       Broken("what was seen is gone", sight, call);
     }
   }
-  // By the time of `call`: who was never given the token can't have.
+  // By the time of `call`: who was never given the token can't have, but for an operator.
   bool NobodyEnded(std::int64_t fence, const Call& call) const {
-    return std::all_of(grants_.begin(), grants_.end(), [&](const Grant& grant) {
-      return grant.fence != fence || NotEndedBefore(grant, call);
-    });
+    return NoOperatorBefore(fence, call) &&
+           std::all_of(grants_.begin(), grants_.end(), [&](const Grant& grant) {
+             return grant.fence != fence || NotEndedBefore(grant, call);
+           });
   }
 
   const std::string key_;
@@ -342,6 +408,7 @@ class KeyChecker {
   const std::vector<const Call*> calls_;
   std::vector<std::string>& broken_;
   std::vector<Grant> grants_;
+  std::vector<const Call*> by_operator_;  // Resolves and Evicts that worked or may have.
 };
 
 // Over all keys: there is one clock, and it goes forward.
@@ -386,6 +453,7 @@ std::string Describe(const Call& call) {
   add("fingerprint", call.fingerprint);
   add("token", call.token);
   add("result", call.result);
+  if (NamesFence(call)) add("named", absl::StrCat(call.named_fence));
   absl::StrAppend(&text, " at ", absl::FormatTime("%M:%E6S", call.server_time, absl::UTCTimeZone()),
                   " -> ", kSaidNames[static_cast<int>(call.said)]);
   if (call.seen != Seen::kUnsaid) add("state", kSeenNames[static_cast<int>(call.seen)]);

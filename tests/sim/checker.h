@@ -13,7 +13,7 @@
 
 namespace onced::sim {
 
-enum class Op : std::uint8_t { kReserve, kCommit, kRelease, kExtend, kInspect };
+enum class Op : std::uint8_t { kReserve, kCommit, kRelease, kExtend, kInspect, kResolve, kEvict };
 
 // What a call was answered with.
 enum class Said : std::uint8_t {
@@ -32,10 +32,14 @@ enum class Said : std::uint8_t {
   kNothingToRelease,
   kExtended,
   kInspected,
+  kEvicted,
+  kNothingToEvict,
   // The rules that they broke.
   kSuperseded,
   kCommittedDifferently,
   kAlreadyCommitted,
+  kFenceMismatch,
+  kHeld,
   kNotReserved,
 };
 
@@ -51,8 +55,10 @@ struct Call {
   std::uint64_t sent = 0;
   std::string request_id;
   std::string fingerprint;
-  std::string token;   // Of Commit, Release, Extend.
-  std::string result;  // Of Commit: all that will be replayed, as bytes.
+  std::string token;             // Of Commit, Release, Extend.
+  std::string result;            // Of Commit and Resolve: all that will be replayed, as bytes.
+  std::int64_t named_fence = 0;  // Of Resolve, Evict.
+  bool force = false;            // Likewise.
 
   // ---- As answered ----
   std::uint64_t answered = UINT64_MAX;  // Never.

@@ -58,10 +58,33 @@ class Story {
     call.lease_end = At(lease_end);
     return *this;
   }
+  // An operator's, by fence.
+  Story& Resolve(int at, std::int64_t fence, Said said, const std::string& result = "",
+                 int expire = 0, bool force = false) {
+    Call& call = Add(at, Op::kResolve, said);
+    call.named_fence = fence;
+    call.force = force;
+    call.result = result;
+    call.commit_time = At(at);
+    call.expire_time = At(expire);
+    return *this;
+  }
+  Story& Evict(int at, std::int64_t fence, Said said, bool force = false) {
+    Call& call = Add(at, Op::kEvict, said);
+    call.named_fence = fence;
+    call.force = force;
+    return *this;
+  }
   Story& Look(int at, Seen seen, std::int64_t fence = 0) {
     Call& call = Add(at, Op::kInspect, Said::kInspected);
     call.seen = seen;
     if (seen != Seen::kAbsent) call.fence = fence;
+    return *this;
+  }
+  // What the last call was told of the record.
+  Story& Saw(Seen seen, std::int64_t fence) {
+    history_.back().seen = seen;
+    history_.back().fence = fence;
     return *this;
   }
   // What the last call told of the key lasts so long.
@@ -176,6 +199,33 @@ const Row kGood[] = {
          .Settle(100, Op::kRelease, "t", Said::kReleased)
          .Fresh(101, "u", 11, 110),
      "", true},
+    {"HeldAndResolvedAsCommitted",
+     Story()
+         .Fresh(1, "t", 10, 9)
+         .Resolve(50, 10, Said::kCommitted, "x", 60)
+         .Replayed(51, 10, "x", 50, 60)
+         .Settle(52, Op::kCommit, "t", Said::kCommittedDifferently)
+         .Fresh(60, "u", 11, 70),
+     "", true},
+    {"HeldAndResolvedAsReleased",
+     Story().Fresh(1, "t", 10, 9).Resolve(50, 10, Said::kReleased).Fresh(51, "u", 11, 60), "",
+     true},
+    {"ResolvedByForce", Story()
+                            .Fresh(1, "t", 10, 9)
+                            .Resolve(2, 10, Said::kReleased, "", 0, true)
+                            .Settle(3, Op::kCommit, "t", Said::kNotReserved)
+                            .Fresh(4, "u", 11, 9)},
+    {"ACommitEvicted", Story()
+                           .Fresh(1, "t", 10, 9)
+                           .Commit(2, "t", "x", 20)
+                           .Evict(3, 10, Said::kEvicted)
+                           .Fresh(4, "u", 11, 9)},
+    {"AGrantThatNobodyWasToldOfEvicted", Story()
+                                             .Fresh(1, "t", 10, 9)
+                                             .Look(10, Seen::kPending, 11)
+                                             .Until(20)
+                                             .Evict(11, 11, Said::kEvicted, true)
+                                             .Look(12, Seen::kAbsent)},
     {"AtTheSameTimeInAnyOrder", Story().Fresh(1, "t", 10, 9).Meanwhile().Look(1, Seen::kAbsent)},
 };
 INSTANTIATE_TEST_SUITE_P(Good, CheckerTest, testing::ValuesIn(kGood),
@@ -319,6 +369,38 @@ const Row kBad[] = {
          .Until(20)
          .Look(10, Seen::kLapsed, 10),
      "a lease lapsed before its end that was seen"},
+    {"ResolvedWithoutForce", Story().Fresh(1, "t", 10, 9).Resolve(8, 10, Said::kReleased),
+     "a running lease was settled without force"},
+    {"EvictedWithoutForce", Story().Fresh(1, "t", 10, 9).Evict(8, 10, Said::kEvicted),
+     "a running lease was settled without force"},
+    {"EvictedByAnotherFence",
+     Story().Fresh(1, "t", 10, 9).Evict(2, 9, Said::kEvicted, true).Look(3, Seen::kAbsent),
+     "an acknowledged grant is lost"},
+    {"FenceRefusedThatIsRight",
+     Story().Fresh(1, "t", 10, 9).Evict(2, 10, Said::kFenceMismatch).Saw(Seen::kPending, 10),
+     "the fence was the record's"},
+    {"EvictionUndone",
+     Story()
+         .Fresh(1, "t", 10, 9)
+         .Commit(2, "t", "x", 20)
+         .Evict(3, 10, Said::kEvicted)
+         .Replayed(4, 10, "x", 2, 20),
+     "a released grant came back"},
+    {"FenceGoesBackAfterAnEviction",
+     Story().Fresh(1, "t", 10, 9).Evict(2, 10, Said::kEvicted, true).Fresh(3, "u", 9, 20),
+     "a fence went back"},
+    {"ResolvedWithOtherBytes",
+     Story()
+         .Fresh(1, "t", 10, 9)
+         .Resolve(10, 10, Said::kCommitted, "x", 20)
+         .Replayed(11, 10, "y", 10, 20),
+     "other bytes are replayed than were committed"},
+    {"ResolvedTwice",
+     Story()
+         .Fresh(1, "t", 10, 9)
+         .Resolve(10, 10, Said::kCommitted, "x", 20)
+         .Resolve(11, 10, Said::kReleased),
+     "an acknowledged commit is undone"},
     {"TimeGoesBack", Story().Look(2, Seen::kAbsent).Look(1, Seen::kAbsent), "time went back"},
 };
 INSTANTIATE_TEST_SUITE_P(Bad, CheckerTest, testing::ValuesIn(kBad),

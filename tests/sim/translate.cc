@@ -32,6 +32,10 @@ Said SaidBy(Refusal reason) {
       return Said::kAlreadyCommitted;
     case Refusal::kNotReserved:
       return Said::kNotReserved;
+    case Refusal::kFenceMismatch:
+      return Said::kFenceMismatch;
+    case Refusal::kHeld:
+      return Said::kHeld;
     case Refusal::kOutcomeUnknown:
       return Said::kUnknown;
     case Refusal::kQueueFull:
@@ -69,6 +73,17 @@ struct Asking {
     call.token = op.token.ToText();
   }
   void operator()(const InspectOp&) const { call.op = Op::kInspect; }
+  void operator()(const ResolveOp& op) const {
+    call.op = Op::kResolve;
+    call.named_fence = op.fence.value;
+    call.force = op.force;
+    if (op.commit.has_value()) call.result = BytesOf(*op.commit->result);
+  }
+  void operator()(const EvictOp& op) const {
+    call.op = Op::kEvict;
+    call.named_fence = op.fence.value;
+    call.force = op.force;
+  }
 };
 
 struct Answering {
@@ -119,6 +134,13 @@ struct Answering {
     const auto& until =
         inspected.state == State::kPending ? inspected.lease_expire_time : inspected.expire_time;
     if (inspected.state != State::kLapsed && until.has_value()) call.seen_until = *until;
+  }
+  void operator()(const ResolveDone& done) const {
+    if (done.committed.has_value()) return (*this)(*done.committed);
+    call.said = Said::kReleased;
+  }
+  void operator()(const EvictDone& done) const {
+    call.said = done.evicted == State::kAbsent ? Said::kNothingToEvict : Said::kEvicted;
   }
   void operator()(const Refused& refused) const {
     call.said = SaidBy(refused.reason);

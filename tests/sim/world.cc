@@ -83,8 +83,9 @@ void World::Run(int steps) {
 
 void World::Step() {
   const std::uint64_t dice = Below(100);
-  if (dice < 24) return ReserveSomething();
-  if (dice < 45) return SettleSomething();
+  if (dice < 23) return ReserveSomething();
+  if (dice < 41) return SettleSomething();
+  if (dice < 45) return OperateOnSomething();
   if (dice < 51) return InspectSomething();
   if (dice < 53) return CancelSomething();
   if (dice < 76) return Execute(Below(kGroups));
@@ -165,6 +166,22 @@ void World::SettleSomething() {
 
 void World::InspectSomething() { Send(SomeKey(), InspectOp{}, kNoExecution); }
 
+// With what an operator may know: the fence of what was there when somebody looked.
+void World::OperateOnSomething() {
+  const RecordKey key = SomeKey();
+  const Fence seen = fences_[NameOf(key)];
+  const Fence fence{Chance(85) ? seen.value : seen.value - 1};
+  const bool force = Chance(50);
+  if (Chance(40)) return Send(key, EvictOp{.fence = fence, .force = force}, kNoExecution);
+  ResolveOp resolve{.fence = fence, .force = force};
+  if (Chance(60)) {
+    resolve.commit.emplace(ResolveOp::Settlement{
+        .result = StoredResult(MakeResult(Chance(70) ? "settled" : "settled otherwise")),
+        .retention_ttl = OneOf(kRetentions)});
+  }
+  Send(key, std::move(resolve), kNoExecution);
+}
+
 void World::LookAtAll() {
   for (const auto& [name, policy] : policies_) {
     for (const char* key : {"a", "b"}) Send({name, key}, InspectOp{}, kNoExecution);
@@ -205,6 +222,7 @@ void World::Hear(std::size_t index, std::size_t execution, const Answer& answer)
   if (call.said != Said::kNothing) problems_.push_back("answered twice: " + Describe(call));
   call.answered = position_++;
   FillAnswer(answer, call);
+  if (call.fence.has_value()) fences_[call.key] = {*call.fence};
   if (call.said == Said::kNothing) problems_.push_back("no answer at all: " + Describe(call));
   // Some answers are sent and never arrive.
   if (execution != kNoExecution && call.said == Said::kFresh && Chance(85)) {

@@ -73,6 +73,7 @@ class World {
   void ReserveSomething();
   void SettleSomething();
   void InspectSomething();
+  void OperateOnSomething();
   void LookAtAll();
   void CancelSomething();
   void Send(const RecordKey& key, Operation operation, std::size_t execution);
@@ -109,6 +110,7 @@ class World {
   History history_;
   std::vector<std::uint64_t> open_;  // Calls of this process, by index; some are answered.
   std::vector<Execution> executions_;
+  std::map<std::string, Fence> fences_;  // Of each key, the last one that anybody was told of.
   std::vector<std::string> problems_;
 };
 

@@ -46,11 +46,22 @@ inline void PrintTo(OnLapse on_lapse, std::ostream* os) {
   *os << (on_lapse == OnLapse::kHold ? "HOLD" : "REGRANT");
 }
 inline void PrintTo(Refusal refusal, std::ostream* os) {
-  constexpr const char* kNames[] = {"SUPERSEDED",        "RESTORED",       "COMMITTED_DIFFERENTLY",
-                                    "ALREADY_COMMITTED", "NOT_RESERVED",   "QUEUE_FULL",
-                                    "DISK_FULL",         "DRAINING",       "STORE_FAILED",
-                                    "DEADLINE_PASSED",   "CANCELLED",      "NAMESPACE_NOT_ALLOWED",
-                                    "REPLY_TOO_LARGE",   "OUTCOME_UNKNOWN"};
+  constexpr const char* kNames[] = {"SUPERSEDED",
+                                    "RESTORED",
+                                    "COMMITTED_DIFFERENTLY",
+                                    "ALREADY_COMMITTED",
+                                    "NOT_RESERVED",
+                                    "FENCE_MISMATCH",
+                                    "HELD",
+                                    "QUEUE_FULL",
+                                    "DISK_FULL",
+                                    "DRAINING",
+                                    "STORE_FAILED",
+                                    "DEADLINE_PASSED",
+                                    "CANCELLED",
+                                    "NAMESPACE_NOT_ALLOWED",
+                                    "REPLY_TOO_LARGE",
+                                    "OUTCOME_UNKNOWN"};
   static_assert(std::size(kNames) == static_cast<int>(Refusal::kOutcomeUnknown) + 1);
   *os << kNames[static_cast<int>(refusal)];
 }
@@ -159,6 +170,13 @@ inline void PrintTo(const Inspected& inspected, std::ostream* os) {
       << (inspected.lease_expire_time.has_value() ? Shown(*inspected.lease_expire_time) : "-")
       << ", until " << (inspected.expire_time.has_value() ? Shown(*inspected.expire_time) : "-")
       << "}";
+}
+inline void PrintTo(const ResolveDone& done, std::ostream* os) {
+  *os << "ResolveDone{" << (done.committed.has_value() ? Shown(*done.committed) : "released")
+      << "}";
+}
+inline void PrintTo(const EvictDone& done, std::ostream* os) {
+  *os << "EvictDone{" << Shown(done.evicted) << "}";
 }
 inline void PrintTo(const Refused& refused, std::ostream* os) {
   *os << "Refused{" << Shown(refused.reason) << ", state " << Shown(refused.state) << ", "

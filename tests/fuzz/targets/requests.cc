@@ -91,6 +91,8 @@ void CheckOperation(const ExtendOp& op, const Policy& policy) {
   if (op.checkpoint.has_value()) Demand(op.checkpoint->size() <= 64 << 10, "a large checkpoint");
 }
 void CheckOperation(const InspectOp&, const Policy&) {}
+void CheckOperation(const ResolveOp&, const Policy&) { Demand(false, "an operator's"); }
+void CheckOperation(const EvictOp&, const Policy&) { Demand(false, "an operator's"); }
 
 void CheckRequest(const Request& request) {
   const std::string& name_space = request.key.name_space;

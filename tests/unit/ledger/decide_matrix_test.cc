@@ -18,9 +18,18 @@ namespace {
 // ---- The combinations ----
 
 enum class Found { kAbsent, kPending, kLapsed, kHeld, kCommitted };
-enum class Verb { kReserve, kCommit, kRelease, kExtend, kInspect };
-constexpr Verb kVerbs[] = {Verb::kReserve, Verb::kCommit, Verb::kRelease, Verb::kExtend,
-                           Verb::kInspect};
+enum class Verb {
+  kReserve,
+  kCommit,
+  kRelease,
+  kExtend,
+  kInspect,
+  kResolve,  // As committed.
+  kResolveRelease,
+  kEvict
+};
+constexpr Verb kVerbs[] = {Verb::kReserve, Verb::kCommit,  Verb::kRelease,        Verb::kExtend,
+                           Verb::kInspect, Verb::kResolve, Verb::kResolveRelease, Verb::kEvict};
 
 // What is stored, and as what it counts.
 struct Stored {
@@ -93,12 +102,15 @@ struct Combination {
   bool waits = false;
   Match match = Match::kSame;
   bool same_result = true;
+  bool same_fence = true;
+  bool force = false;
   OnLapse policy_now = OnLapse::kRegrant;
 
   std::string Name() const {
     return absl::StrCat(stored.name, " verb=", static_cast<int>(verb), " fp=", fingerprint.name,
                         " request_id=", request_id.name, " waits=", waits,
                         " token=", static_cast<int>(match), " same_result=", same_result,
+                        " same_fence=", same_fence, " force=", force,
                         " policy=", static_cast<int>(policy_now));
   }
   bool SameFingerprint() const { return fingerprint.in_record == fingerprint.in_request; }
@@ -115,6 +127,14 @@ struct Combination {
     return match == Match::kSame && (!DeadToken() || stored.counts_as == Found::kCommitted);
   }
   Token token() const { return TokenOf(match, stored.record); }
+
+  bool ByOperator() const {
+    return verb == Verb::kResolve || verb == Verb::kResolveRelease || verb == Verb::kEvict;
+  }
+  Fence fence() const {
+    const std::int64_t found = stored.record.has_value() ? stored.record->fence.value : 30;
+    return {same_fence ? found : found + 1};
+  }
 
   std::optional<Record> record() const {
     std::optional<Record> record = stored.record;
@@ -139,6 +159,12 @@ struct Combination {
         return ExtendOp{token(), absl::Minutes(9), "checkpoint"};
       case Verb::kInspect:
         return InspectOp{};
+      case Verb::kResolve:
+        return ResolveOp{fence(), force, ResolveOp::Settlement{result, std::nullopt}};
+      case Verb::kResolveRelease:
+        return ResolveOp{fence(), force, std::nullopt};
+      case Verb::kEvict:
+        return EvictOp{fence(), force};
     }
     __builtin_unreachable();
   }
@@ -155,6 +181,15 @@ void ForEach(const std::function<void(const Combination&)>& visit) {
             for (const Texts& request_id : kTexts) {
               for (const bool waits : {false, true}) {
                 c.fingerprint = fingerprint, c.request_id = request_id, c.waits = waits;
+                visit(c);
+              }
+            }
+          }
+        } else if (c.ByOperator()) {
+          for (const bool same_fence : {true, false}) {
+            for (const bool force : {true, false}) {
+              for (const bool same_result : {true, false}) {
+                c.same_fence = same_fence, c.force = force, c.same_result = same_result;
                 visit(c);
               }
             }
@@ -187,6 +222,8 @@ bool Repeats(const Combination& c) { return c.Repeats(); }
 bool Waits(const Combination& c) { return c.waits; }
 bool DeadStranger(const Combination& c) { return !c.HolderToken() && c.DeadToken(); }
 bool Stranger(const Combination& c) { return !c.HolderToken(); }
+bool OtherFence(const Combination& c) { return !c.same_fence; }
+bool Unforced(const Combination& c) { return !c.force; }
 bool SameResultAgain(const Combination& c) { return c.same_result; }
 
 struct Rule {
@@ -258,6 +295,40 @@ const Rule kRules[] = {
     {Verb::kInspect, Found::kLapsed, Always, "keep inspected LAPSED"},
     {Verb::kInspect, Found::kHeld, Always, "keep inspected LAPSED"},
     {Verb::kInspect, Found::kCommitted, Always, "keep inspected COMMITTED"},
+
+    {Verb::kResolve, Found::kAbsent, Always, "keep NOT_RESERVED"},
+    {Verb::kResolve, Found::kPending, OtherFence, "keep FENCE_MISMATCH"},
+    {Verb::kResolve, Found::kPending, Unforced, "keep HELD"},
+    {Verb::kResolve, Found::kPending, Always, "write resolved committed"},
+    {Verb::kResolve, Found::kLapsed, OtherFence, "keep FENCE_MISMATCH"},
+    {Verb::kResolve, Found::kLapsed, Always, "write resolved committed late"},
+    {Verb::kResolve, Found::kHeld, OtherFence, "keep FENCE_MISMATCH"},
+    {Verb::kResolve, Found::kHeld, Always, "write resolved committed late"},
+    {Verb::kResolve, Found::kCommitted, OtherFence, "keep FENCE_MISMATCH"},
+    {Verb::kResolve, Found::kCommitted, SameResultAgain, "keep resolved committed already"},
+    {Verb::kResolve, Found::kCommitted, Always, "keep ALREADY_COMMITTED"},
+
+    {Verb::kResolveRelease, Found::kAbsent, Always, "keep NOT_RESERVED"},
+    {Verb::kResolveRelease, Found::kPending, OtherFence, "keep FENCE_MISMATCH"},
+    {Verb::kResolveRelease, Found::kPending, Unforced, "keep HELD"},
+    {Verb::kResolveRelease, Found::kPending, Always, "erase resolved released"},
+    {Verb::kResolveRelease, Found::kLapsed, OtherFence, "keep FENCE_MISMATCH"},
+    {Verb::kResolveRelease, Found::kLapsed, Always, "erase resolved released"},
+    {Verb::kResolveRelease, Found::kHeld, OtherFence, "keep FENCE_MISMATCH"},
+    {Verb::kResolveRelease, Found::kHeld, Always, "erase resolved released"},
+    {Verb::kResolveRelease, Found::kCommitted, OtherFence, "keep FENCE_MISMATCH"},
+    {Verb::kResolveRelease, Found::kCommitted, Always, "keep ALREADY_COMMITTED"},
+
+    {Verb::kEvict, Found::kAbsent, Always, "keep evicted ABSENT"},
+    {Verb::kEvict, Found::kPending, OtherFence, "keep FENCE_MISMATCH"},
+    {Verb::kEvict, Found::kPending, Unforced, "keep HELD"},
+    {Verb::kEvict, Found::kPending, Always, "erase evicted PENDING"},
+    {Verb::kEvict, Found::kLapsed, OtherFence, "keep FENCE_MISMATCH"},
+    {Verb::kEvict, Found::kLapsed, Always, "erase evicted LAPSED"},
+    {Verb::kEvict, Found::kHeld, OtherFence, "keep FENCE_MISMATCH"},
+    {Verb::kEvict, Found::kHeld, Always, "erase evicted LAPSED"},
+    {Verb::kEvict, Found::kCommitted, OtherFence, "keep FENCE_MISMATCH"},
+    {Verb::kEvict, Found::kCommitted, Always, "erase evicted COMMITTED"},
 };
 
 std::string Expected(const Combination& c) {
@@ -270,6 +341,8 @@ std::string Expected(const Combination& c) {
 }
 
 // ---- What was decided, in the oracle's words ----
+
+constexpr const char* kStateNames[] = {"ABSENT", "PENDING", "LAPSED", "COMMITTED"};
 
 struct InWords {
   std::string operator()(const Fresh& r) const { return absl::StrCat("fresh ", r.attempt); }
@@ -286,8 +359,13 @@ struct InWords {
   }
   std::string operator()(const ExtendDone&) const { return "extended"; }
   std::string operator()(const Inspected& r) const {
-    static constexpr const char* kNames[] = {"ABSENT", "PENDING", "LAPSED", "COMMITTED"};
-    return absl::StrCat("inspected ", kNames[static_cast<int>(r.state)]);
+    return absl::StrCat("inspected ", kStateNames[static_cast<int>(r.state)]);
+  }
+  std::string operator()(const ResolveDone& r) const {
+    return absl::StrCat("resolved ", r.committed.has_value() ? (*this)(*r.committed) : "released");
+  }
+  std::string operator()(const EvictDone& r) const {
+    return absl::StrCat("evicted ", kStateNames[static_cast<int>(r.evicted)]);
   }
   std::string operator()(const Refused& r) const {
     if (r.reason == Refusal::kSuperseded) return "SUPERSEDED";
@@ -295,6 +373,8 @@ struct InWords {
     if (r.reason == Refusal::kCommittedDifferently) return "COMMITTED_DIFFERENTLY";
     if (r.reason == Refusal::kAlreadyCommitted) return "ALREADY_COMMITTED";
     if (r.reason == Refusal::kNotReserved) return "NOT_RESERVED";
+    if (r.reason == Refusal::kFenceMismatch) return "FENCE_MISMATCH";
+    if (r.reason == Refusal::kHeld) return "HELD";
     return "a refusal that is not the ledger's";
   }
 };
@@ -315,7 +395,7 @@ TEST(DecideMatrix, FollowsTheOracle) {
     const Decision got = DecideOn(c);
     EXPECT_EQ(Words(got), Expected(c)) << c.Name() << Show(got);
   });
-  EXPECT_EQ(seen, 14 * 2 * (6 * 6 * 2 + 4 * 5 * 2));
+  EXPECT_EQ(seen, 14 * 2 * (6 * 6 * 2 + 4 * 5 * 2 + 3 * 2 * 2 * 2));
 }
 
 TEST(DecideMatrix, GivesTheSameDecisionToTheSameArguments) {

@@ -49,6 +49,15 @@ ExtendOp Extend(const Token& token, absl::Duration ttl = kTtl,
   return {token, ttl, std::move(checkpoint)};
 }
 
+ResolveOp ResolveAs(std::int64_t fence, Result result = MakeResult("done"), bool force = false,
+                    std::optional<absl::Duration> retention = absl::Seconds(60)) {
+  return {{fence}, force, ResolveOp::Settlement{StoredResult(std::move(result)), retention}};
+}
+ResolveOp ResolveReleased(std::int64_t fence, bool force = false) {
+  return {{fence}, force, std::nullopt};
+}
+EvictOp Evict(std::int64_t fence, bool force = false) { return {{fence}, force}; }
+
 // ---- What is decided ----
 // Bob's grant, under the policy of later.
 Record BobsRecord(std::uint32_t attempt) {
@@ -100,6 +109,12 @@ CommitDone DoneBefore() {
   return {.commit_time = kNow - absl::Seconds(30),
           .expire_time = kNow + kLive,
           .already_committed = true};
+}
+// By an operator: the record is as after a commit of its holder's.
+Decision Resolves(Record record, bool late, absl::Duration retention = absl::Seconds(60)) {
+  Decision decision = Commits(std::move(record), late, retention);
+  decision.reply = ResolveDone{std::get<CommitDone>(decision.reply)};
+  return decision;
 }
 Decision Extends(Record record, absl::Duration lease_rest) {
   PendingOf(record).lease_expire_time = kNow + lease_rest;
@@ -333,6 +348,74 @@ const Row kRows[] = {
      Shows(State::kLapsed, kRestored, kNow + kLive, std::nullopt)},
     {"inspect_committed", kCommitted, InspectOp{},
      Shows(State::kCommitted, kCommitted, std::nullopt, kNow + kLive)},
+
+    // Resolve.
+    {"resolve_absent", std::nullopt, ResolveAs(30), Keeps(Refused{Refusal::kNotReserved})},
+    {"resolve_absent_release", std::nullopt, ResolveReleased(30),
+     Keeps(Refused{Refusal::kNotReserved})},
+    {"resolve_expired_lapse", kGoneLapsed, ResolveAs(30), Keeps(Refused{Refusal::kNotReserved})},
+    {"resolve_expired_commit", kGoneCommitted, ResolveAs(30),
+     Keeps(Refused{Refusal::kNotReserved})},
+    {"resolve_pending_other_fence", kPending, ResolveAs(29, MakeResult("done"), true),
+     Refuses(Refusal::kFenceMismatch, State::kPending)},
+    {"resolve_pending_higher_fence", kPending, ResolveReleased(31, true),
+     Refuses(Refusal::kFenceMismatch, State::kPending)},
+    {"resolve_pending", kPending, ResolveAs(30), Refuses(Refusal::kHeld, State::kPending)},
+    {"resolve_pending_release", kPending, ResolveReleased(30),
+     Refuses(Refusal::kHeld, State::kPending)},
+    {"resolve_pending_forced", kPending, ResolveAs(30, MakeResult("done"), true),
+     Resolves(kPending, false)},
+    {"resolve_pending_release_forced", kPending, ResolveReleased(30, true), Erases(ResolveDone{})},
+    {"resolve_lapsed_other_fence", kLapsed, ResolveAs(29),
+     Refuses(Refusal::kFenceMismatch, State::kLapsed)},
+    {"resolve_lapsed", kLapsed, ResolveAs(30), Resolves(kLapsed, true)},
+    {"resolve_lapsed_forced", kLapsed, ResolveAs(30, MakeResult("done"), true),
+     Resolves(kLapsed, true)},
+    {"resolve_lapsed_release", kLapsed, ResolveReleased(30), Erases(ResolveDone{})},
+    {"resolve_held_other_fence", kHeld, ResolveReleased(29),
+     Refuses(Refusal::kFenceMismatch, State::kLapsed)},
+    {"resolve_held", kHeld, ResolveAs(30), Resolves(kHeld, true)},
+    {"resolve_held_release", kHeld, ResolveReleased(30), Erases(ResolveDone{})},
+    {"resolve_restored", kRestored, ResolveAs(30), Resolves(kRestored, true)},
+    {"resolve_restored_release", kRestored, ResolveReleased(30), Erases(ResolveDone{})},
+    {"resolve_retention_preset", kHeld, ResolveAs(30, MakeResult("done"), false, std::nullopt),
+     Resolves(kHeld, true, absl::Seconds(100))},
+    {"resolve_retention_low", kHeld, ResolveAs(30, MakeResult("done"), false, absl::Seconds(1)),
+     Resolves(kHeld, true, absl::Seconds(10))},
+    {"resolve_retention_high", kHeld, ResolveAs(30, MakeResult("done"), false, absl::Hours(9)),
+     Resolves(kHeld, true, absl::Seconds(1000))},
+    {"resolve_committed_other_fence", kCommitted, ResolveAs(29),
+     Refuses(Refusal::kFenceMismatch, State::kCommitted)},
+    {"resolve_committed_same", kCommitted, ResolveAs(30), Keeps(ResolveDone{DoneBefore()})},
+    {"resolve_committed_same_before_restore", kRestoredCommit, ResolveAs(30),
+     Keeps(ResolveDone{DoneBefore()})},
+    {"resolve_committed_otherwise", kCommitted, ResolveAs(30, MakeResult("else")),
+     Refuses(Refusal::kAlreadyCommitted, State::kCommitted)},
+    {"resolve_committed_otherwise_forced", kCommitted, ResolveAs(30, MakeResult("else"), true),
+     Refuses(Refusal::kAlreadyCommitted, State::kCommitted)},
+    {"resolve_committed_release", kCommitted, ResolveReleased(30),
+     Refuses(Refusal::kAlreadyCommitted, State::kCommitted)},
+    {"resolve_committed_release_forced", kCommitted, ResolveReleased(30, true),
+     Refuses(Refusal::kAlreadyCommitted, State::kCommitted)},
+
+    // Evict.
+    {"evict_absent", std::nullopt, Evict(30), Keeps(EvictDone{})},
+    {"evict_expired_lapse", kGoneLapsed, Evict(30), Keeps(EvictDone{})},
+    {"evict_expired_commit", kGoneCommitted, Evict(29), Keeps(EvictDone{})},
+    {"evict_pending_other_fence", kPending, Evict(29, true),
+     Refuses(Refusal::kFenceMismatch, State::kPending)},
+    {"evict_pending", kPending, Evict(30), Refuses(Refusal::kHeld, State::kPending)},
+    {"evict_pending_forced", kPending, Evict(30, true), Erases(EvictDone{State::kPending})},
+    {"evict_lapsed_other_fence", kLapsed, Evict(31),
+     Refuses(Refusal::kFenceMismatch, State::kLapsed)},
+    {"evict_lapsed", kLapsed, Evict(30), Erases(EvictDone{State::kLapsed})},
+    {"evict_held", kHeld, Evict(30), Erases(EvictDone{State::kLapsed})},
+    {"evict_restored", kRestored, Evict(30), Erases(EvictDone{State::kLapsed})},
+    {"evict_committed_other_fence", kCommitted, Evict(29, true),
+     Refuses(Refusal::kFenceMismatch, State::kCommitted)},
+    {"evict_committed", kCommitted, Evict(30), Erases(EvictDone{State::kCommitted})},
+    {"evict_committed_before_restore", kRestoredCommit, Evict(30),
+     Erases(EvictDone{State::kCommitted})},
 };
 // clang-format on
 

@@ -91,6 +91,12 @@ struct ShowReply {
                         " until=", Show(r.expire_time),
                         " record=", r.record.has_value() ? ledger_test::Show(*r.record) : "none");
   }
+  std::string operator()(const ResolveDone& r) const {
+    return absl::StrCat("resolved ", r.committed.has_value() ? (*this)(*r.committed) : "released");
+  }
+  std::string operator()(const EvictDone& r) const {
+    return absl::StrCat("evicted ", Show(r.evicted));
+  }
   std::string operator()(const Refused& r) const {
     return absl::StrCat("REFUSED ", static_cast<int>(r.reason), " state=", Show(r.state),
                         " fence=", Show(r.fence));

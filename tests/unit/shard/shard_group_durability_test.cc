@@ -64,6 +64,8 @@ std::string NameOf(const Reply& reply) {
     std::string operator()(const Inspected& seen) const {
       return testing::PrintToString(seen.state);
     }
+    std::string operator()(const ResolveDone&) const { return "resolved"; }
+    std::string operator()(const EvictDone&) const { return "evicted"; }
     std::string operator()(const Refused& refused) const {
       return testing::PrintToString(refused.reason);
     }
