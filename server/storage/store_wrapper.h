@@ -18,6 +18,9 @@ class StoreWrapper : public Store {
   void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override {
     real_.Run(std::move(work), body, std::move(durable));
   }
+  absl::StatusOr<Scanned> Scan(const ScanRange& range, ScanVisitor visit) const override {
+    return real_.Scan(range, visit);
+  }
   const StoreIdentity& identity() const override { return real_.identity(); }
   const Outages& outages() const override { return real_.outages(); }
   absl::Time clock_mark() const override { return real_.clock_mark(); }

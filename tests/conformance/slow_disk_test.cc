@@ -103,6 +103,30 @@ TEST_F(SlowDisk, NobodyIsToldBeforeTheSyncHasEnded) {
   EXPECT_THAT(told_.Await(1), ElementsAre(Told::One{0}));
 }
 
+TEST_F(SlowDisk, AScanSeesWhatIsDurableAndWaitsForNothing) {
+  const auto listed = [&] {
+    std::vector<std::string> keys;
+    const auto scanned = store_->Scan({.shard = {0},
+                                       .name_space = "ns",
+                                       .key_prefix = "",
+                                       .after = "",
+                                       .records_max = 10,
+                                       .bytes_max = 1'000},
+                                      [&](const std::string& key, const auto&) {
+                                        keys.push_back(key);
+                                        return true;
+                                      });
+    EXPECT_TRUE(scanned.ok()) << scanned.status();
+    return keys;
+  };
+  Occupy();
+  EXPECT_THAT(listed(), ElementsAre("settled"));
+  env_.ReleaseSyncs();
+  told_.Await(1);
+  EXPECT_THAT(listed(), ElementsAre("key", "settled"));
+  env_.HoldSyncs();
+}
+
 TEST_F(SlowDisk, WhatIsDurableIsReadAndToldMeanwhile) {
   Occupy();
   EXPECT_EQ(*FindRecord(*store_, kSettled), MinimalCommitted("settled"));

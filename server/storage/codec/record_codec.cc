@@ -1,5 +1,6 @@
 #include "server/storage/codec/record_codec.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -230,6 +231,20 @@ std::string EncodeKey(const RecordKey& key) {
   bytes.reserve(key.name_space.size() + 1 + key.key.size());
   bytes.append(key.name_space).push_back('\0');
   return bytes.append(key.key);
+}
+
+std::string ScanBegin(const ScanRange& range) {
+  std::string prefix = EncodeKey({range.name_space, range.key_prefix});
+  if (range.after.empty()) return prefix;
+  // What comes right behind it.
+  return std::max(prefix, EncodeKey({range.name_space, range.after}) + '\0');
+}
+
+std::string ScanEnd(const ScanRange& range) {
+  std::string end = EncodeKey({range.name_space, range.key_prefix});
+  while (end.back() == '\xff') end.pop_back();  // The zero byte stops it.
+  end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
+  return end;
 }
 
 absl::StatusOr<RecordKey> DecodeKey(absl::string_view bytes) {

@@ -7,6 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "server/ledger/record.h"
+#include "server/storage/store.h"
 
 namespace onced {
 
@@ -61,5 +62,9 @@ bool HoldsPending(absl::string_view bytes);
 // keys of a namespace stand together.
 std::string EncodeKey(const RecordKey& key);
 absl::StatusOr<RecordKey> DecodeKey(absl::string_view bytes);
+
+// Stored keys from the first to before the second are those of the range.
+std::string ScanBegin(const ScanRange& range);
+std::string ScanEnd(const ScanRange& range);
 
 }  // namespace onced

@@ -96,6 +96,34 @@ void MemoryStore::Save(const UnitOfWork& work) {
   }
 }
 
+// A record at a time: the lock isn't held while `visit` looks.
+absl::StatusOr<Scanned> MemoryStore::Scan(const ScanRange& range, ScanVisitor visit) const {
+  Scanned scanned;
+  std::string bound = ScanBegin(range);
+  while (const auto found = Next(range, bound)) {
+    const std::string key = found->first.substr(range.name_space.size() + 1);
+    ++scanned.records;
+    scanned.bytes += found->first.size() + found->second.size();
+    const bool more = visit(key, DecodeRecord(found->second));
+    if (!more || scanned.records >= range.records_max || scanned.bytes >= range.bytes_max) {
+      scanned.after = key;
+      return scanned;
+    }
+    bound = found->first + '\0';
+  }
+  return scanned;
+}
+
+std::optional<std::pair<std::string, std::string>> MemoryStore::Next(
+    const ScanRange& range, const std::string& bound) const {
+  MutexLock lock(disk_.mutex_);
+  ONCED_CHECK(range.shard.value < disk_.shards_.size());
+  const MemoryDisk::Shard& shard = disk_.shards_[range.shard.value];
+  const auto next = shard.lower_bound(bound);
+  if (next == shard.end() || next->first >= ScanEnd(range)) return std::nullopt;
+  return *next;
+}
+
 absl::Time MemoryStore::clock_mark() const {
   MutexLock lock(disk_.mutex_);
   return disk_.ClockMark();

@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/base/mutex.h"
@@ -24,7 +24,7 @@ namespace onced {
 // Threads: all functions from any thread.
 class MemoryDisk {
  public:
-  using Shard = absl::flat_hash_map<std::string, std::string>;
+  using Shard = std::map<std::string, std::string>;
 
   // Replaces a record's bytes.
   void Damage(ShardId shard, const RecordKey& key, std::string bytes) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -58,6 +58,7 @@ class MemoryStore final : public Store {
                                                            const Options& options);
 
   void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override;
+  absl::StatusOr<Scanned> Scan(const ScanRange& range, ScanVisitor visit) const override;
   const StoreIdentity& identity() const override { return identity_; }
   const Outages& outages() const override { return outages_; }
   absl::Time clock_mark() const override;
@@ -69,6 +70,9 @@ class MemoryStore final : public Store {
       : disk_(disk), identity_(identity), outages_(outages) {}
   void Load(UnitOfWork& work);
   void Save(const UnitOfWork& work);
+  // The first record behind `bound` that is in the range, as stored.
+  std::optional<std::pair<std::string, std::string>> Next(const ScanRange& range,
+                                                          const std::string& bound) const;
 
   // Constant after construction.
   MemoryDisk& disk_;

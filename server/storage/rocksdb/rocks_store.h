@@ -97,6 +97,8 @@ class RocksStore final : public Store {
   ~RocksStore() override;
 
   void Run(std::unique_ptr<UnitOfWork> work, Body body, Durable durable) override;
+  // Not for long, and past the cache: what is listed is not what is used.
+  absl::StatusOr<Scanned> Scan(const ScanRange& range, ScanVisitor visit) const override;
   const StoreIdentity& identity() const override { return identity_; }
   const Outages& outages() const override { return outages_; }
   absl::Time clock_mark() const override;
