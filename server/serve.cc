@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,6 +26,7 @@
 #include "server/config/cores.h"
 #include "server/gate.h"
 #include "server/observe/http_server.h"
+#include "server/observe/json_audit_log.h"
 #include "server/observe/log.h"
 #include "server/observe/otlp_exporter.h"
 #include "server/observe/process_metrics.h"
@@ -137,16 +139,46 @@ void LogStep(Log& log, absl::Duration step) {
   }
 }
 
-AdminService::Options AdminOptions(const Config& config, RocksStore& store,
-                                   std::atomic<bool>& stop) {
-  if (config.backup_dir.empty()) return {};
+AdminService::Options AdminOptions(const Config& config, RocksStore& store, std::atomic<bool>& stop,
+                                   std::function<ServerStatus()> status) {
+  if (config.backup_dir.empty()) return {.status = std::move(status)};
   BackupPlan plan{.directory = config.backup_dir,
                   .keep = config.backup_keep,
                   .rate_bytes = config.backup_rate_bytes,
                   .reserve_bytes = config.disk_floor_bytes};
   return {.make_backup = [plan = std::move(plan), &store, &stop](
                              absl::Time cut_time) { return store.Backup(plan, cut_time, stop); },
-          .stop_backup = [&stop] { stop = true; }};
+          .stop_backup = [&stop] { stop = true; },
+          .last_backup = FindNewestBackup(config.backup_dir),
+          .status = std::move(status)};
+}
+
+// What the parts that it takes say of themselves.
+struct StatusSources {
+  const RocksStore& store;
+  const BelievedClock& clock;
+  const Sweep& sweep;
+  const IdempotencyService& service;
+  const std::atomic<bool>& serving;
+  const std::atomic<bool>& store_failed;
+};
+ServerStatus StatusOf(const StatusSources& from, absl::Time start_time) {
+  ServerStatus status{.version = ONCED_VERSION,
+                      .start_time = start_time,
+                      .draining = !from.serving,
+                      .sessions = from.service.sessions(),
+                      .time = from.clock.Now(),
+                      .clock_step = from.clock.Step(),
+                      .clock_mark = from.store.clock_mark(),
+                      .store_failed = from.store_failed,
+                      .low_on_space = from.store.LowOnSpace(),
+                      .free_bytes = from.store.FreeBytes(),
+                      .key_count = from.store.EstimateKeys()};
+  if (from.sweep.last_ended() != absl::UnixEpoch()) {
+    status.last_sweep = from.sweep.last_ended();
+    status.useless_bytes = from.sweep.useless_bytes();
+  }
+  return status;
 }
 
 // Its messages are small, and its callers few.
@@ -227,8 +259,18 @@ int Serve(const Config& config, const Machine& machine) {
   IdempotencyService service(shards, policies, (*gate)->authenticator(), telemetry, tracer.get());
   telemetry.AddGauge(kSessionsGauge, {}, [&] { return static_cast<double>(service.sessions()); });
   std::atomic<bool> stop_backup{false};
-  AdminService admin(AdminOptions(config, **disk, stop_backup), (*gate)->authenticator(), clock,
-                     telemetry);
+  JsonAuditLog audit_log(log);
+  const auto status = [sources =
+                           StatusSources{**disk, clock, sweep, service, serving, store_failed},
+                       start_time = clock.Now()] { return StatusOf(sources, start_time); };
+  AdminService admin(AdminOptions(config, **disk, stop_backup, status),
+                     {.authenticator = (*gate)->authenticator(),
+                      .shards = shards,
+                      .store = store,
+                      .policies = policies,
+                      .clock = clock,
+                      .telemetry = telemetry,
+                      .audit_log = audit_log});
   const auto live = [&] {
     return store_failed ? absl::UnavailableError("the store has failed") : absl::OkStatus();
   };

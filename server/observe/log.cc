@@ -94,15 +94,15 @@ std::int64_t Log::Admit(LogLevel level, absl::string_view event, absl::Time now)
   return static_cast<std::int64_t>(std::exchange(bucket.suppressed, 0));
 }
 
-void Log::WriteLine(absl::Time now, LogLevel level, absl::string_view event, Fields fields,
-                    std::uint64_t suppressed) const {
+void Log::WriteLine(absl::Time now, LogLevel level, absl::string_view event, const LogField* fields,
+                    std::size_t count, std::uint64_t suppressed) const {
   std::string line = absl::StrCat(
       "{\"time\":\"", absl::FormatTime("%Y-%m-%d%ET%H:%M:%E6S", now, absl::UTCTimeZone()),
       "Z\",\"level\":\"", NameOf(level), "\",\"event\":");
   AppendJsonString(event, line);
   bool truncated = false;
-  for (const LogField& field : fields) {
-    const std::string text = Encoded(field);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string text = Encoded(fields[i]);
     const bool fits = line.size() + text.size() + kTailBytesMax <= kLineBytesMax;
     if (fits) line.append(text);
     truncated = truncated || !fits;

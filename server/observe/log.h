@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
@@ -77,6 +78,11 @@ class Log {
   }
   void Write(LogLevel level, absl::string_view event, Fields fields = {});
 
+  // An event "audit", whatever the level is.
+  void Audit(const std::vector<LogField>& fields) {
+    WriteLine(clock_.Now(), LogLevel::kInfo, "audit", fields.data(), fields.size(), 0);
+  }
+
   // For events that a client can cause: written at a bounded rate. A line that
   // follows suppressed ones says how many in "suppressed".
   void WriteLimited(LogLevel level, absl::string_view event, Fields fields = {})
@@ -96,7 +102,11 @@ class Log {
   std::int64_t Admit(LogLevel level, absl::string_view event, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void WriteLine(absl::Time now, LogLevel level, absl::string_view event, Fields fields,
-                 std::uint64_t suppressed) const;
+                 std::uint64_t suppressed) const {
+    WriteLine(now, level, event, fields.begin(), fields.size(), suppressed);
+  }
+  void WriteLine(absl::Time now, LogLevel level, absl::string_view event, const LogField* fields,
+                 std::size_t count, std::uint64_t suppressed) const;
 
   // Constant after construction.
   const Clock& clock_;

@@ -18,32 +18,6 @@ struct Overloaded : Cases... {
 template <typename... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;
 
-// No default in any of these: a new value does not compile until it has a name
-// in the API.
-v1::State StateOf(State state) {
-  switch (state) {
-    case State::kAbsent:
-      return v1::STATE_ABSENT;
-    case State::kPending:
-      return v1::STATE_PENDING;
-    case State::kLapsed:
-      return v1::STATE_LAPSED;
-    case State::kCommitted:
-      return v1::STATE_COMMITTED;
-  }
-  __builtin_unreachable();
-}
-
-v1::OnLapse OnLapseOf(OnLapse on_lapse) {
-  switch (on_lapse) {
-    case OnLapse::kRegrant:
-      return v1::ON_LAPSE_REGRANT;
-    case OnLapse::kHold:
-      return v1::ON_LAPSE_HOLD;
-  }
-  __builtin_unreachable();
-}
-
 void Set(v1::Result& to, const Result& from) {
   to.set_status_code(from.status_code);
   for (const Header& header : from.headers) {
@@ -81,7 +55,7 @@ void Set(v1::Replay& to, const Replayed& from) {
 }
 
 void Set(v1::Holder& to, const Holder& from) {
-  to.set_state(StateOf(from.state));
+  to.set_state(ApiStateOf(from.state));
   to.set_owner(from.owner);
   to.set_fence(from.fence.value);
   Set(*to.mutable_reserve_time(), from.reserve_time);
@@ -91,13 +65,13 @@ void Set(v1::Holder& to, const Holder& from) {
 void Set(v1::Record& to, const Pending& from) {
   // Whether it is held can differ from `from.on_lapse` after a restore; then
   // the record has no expire_time.
-  to.set_on_lapse(OnLapseOf(to.has_expire_time() ? from.on_lapse : OnLapse::kHold));
+  to.set_on_lapse(ApiOnLapseOf(to.has_expire_time() ? from.on_lapse : OnLapse::kHold));
   if (from.previous.has_value()) Set(*to.mutable_previous(), *from.previous, from.checkpoint);
   to.set_checkpoint(from.checkpoint);
 }
 
 void Set(v1::Record& to, const Inspected& from, bool include_result) {
-  to.set_state(StateOf(from.state));
+  to.set_state(ApiStateOf(from.state));
   if (!from.record.has_value()) return;
   const Record& record = *from.record;
   to.set_fence(record.fence.value);
@@ -123,6 +97,32 @@ const T& As(const Answer& answer) {
 }
 
 }  // namespace
+
+// No default in any of these: a new value does not compile until it has a name
+// in the API.
+v1::State ApiStateOf(State state) {
+  switch (state) {
+    case State::kAbsent:
+      return v1::STATE_ABSENT;
+    case State::kPending:
+      return v1::STATE_PENDING;
+    case State::kLapsed:
+      return v1::STATE_LAPSED;
+    case State::kCommitted:
+      return v1::STATE_COMMITTED;
+  }
+  __builtin_unreachable();
+}
+
+v1::OnLapse ApiOnLapseOf(OnLapse on_lapse) {
+  switch (on_lapse) {
+    case OnLapse::kRegrant:
+      return v1::ON_LAPSE_REGRANT;
+    case OnLapse::kHold:
+      return v1::ON_LAPSE_HOLD;
+  }
+  __builtin_unreachable();
+}
 
 v1::ReserveResponse ReserveResponseOf(const Answer& answer) {
   v1::ReserveResponse to;
@@ -151,7 +151,8 @@ v1::ReserveResponse ReserveResponseOf(const Answer& answer) {
           [&](const Unresolved& unresolved) { verdict(v1::OUTCOME_UNRESOLVED, unresolved.holder); },
           [&](const Parked&) { not_an_answer(); }, [&](const CommitDone&) { not_an_answer(); },
           [&](const ReleaseDone&) { not_an_answer(); }, [&](const ExtendDone&) { not_an_answer(); },
-          [&](const Inspected&) { not_an_answer(); }, [&](const Refused&) { not_an_answer(); }},
+          [&](const Inspected&) { not_an_answer(); }, [&](const ResolveDone&) { not_an_answer(); },
+          [&](const EvictDone&) { not_an_answer(); }, [&](const Refused&) { not_an_answer(); }},
       answer.reply);
   return to;
 }

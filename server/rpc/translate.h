@@ -8,6 +8,9 @@
 
 namespace onced {
 
+idempotency::v1::State ApiStateOf(State state);
+idempotency::v1::OnLapse ApiOnLapseOf(OnLapse on_lapse);
+
 // Each takes the answer to its own kind of request; none takes a refusal.
 idempotency::v1::ReserveResponse ReserveResponseOf(const Answer& answer);
 idempotency::v1::CommitResponse CommitResponseOf(const Answer& answer);
