@@ -21,8 +21,10 @@ constexpr char kDefaultAdminServer[] = "127.0.0.1:50052";
 
 const std::vector<Command>& Commands() {
   static const auto* const commands = new std::vector<Command>{
-      ReserveCommand(), CommitCommand(), ReleaseCommand(),     ExtendCommand(),
-      InspectCommand(), BackupCommand(), ClockAcceptCommand(), TokenNewCommand(),
+      ReserveCommand(),        CommitCommand(), ReleaseCommand(), ExtendCommand(),
+      InspectCommand(),        ListCommand(),   ResolveCommand(), EvictCommand(),
+      EvictNamespaceCommand(), StatusCommand(), BackupCommand(),  ClockAcceptCommand(),
+      TokenNewCommand(),
   };
   return *commands;
 }
@@ -89,6 +91,17 @@ std::string AdminServerOf(Context& context) {
   return server.empty() ? kDefaultAdminServer : server;
 }
 
+Flag FenceFlag() {
+  return {"fence", Flag::kValue, "N",
+          "Of the record that was looked at, with list or inspect. Required: a record that\n"
+          "has changed since is left alone."};
+}
+
+Flag CommentFlag() {
+  return {"comment", Flag::kValue, "TEXT",
+          "Why: for the audit log of the server. Up to 256 bytes, in one line."};
+}
+
 Flag OutputFlag() {
   return {"output", Flag::kValue, "FILE",
           "Write the stored body there, byte for byte. With -, the body goes to\n"
@@ -107,7 +120,8 @@ std::string TokenOf(Context& context) {
   args.AtMostOne({"token", "token-file"});
   if (args.Has("token")) return args.Utf8("token");
   if (args.Has("token-file")) {
-    const absl::StatusOr<Blob> file = context.input.Read(args.Text("token-file"), kTokenFileMax);
+    const absl::StatusOr<Blob> file =
+        context.input.Read(args.Text("token-file"), kTokenFileMax, Beyond::kOfNoUse);
     if (!file.ok()) {
       args.AddProblem(std::string(file.status().message()));
       return "";

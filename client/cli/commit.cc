@@ -1,44 +1,14 @@
 // oncectl commit: stores the result of the work.
-#include <limits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/command.h"
 #include "client/cli/describe.h"
+#include "client/cli/result_flags.h"
 #include "client/cli/text.h"
 #include "client/cpp/duration.h"
 
 namespace onced::cli {
 namespace {
-
-// No policy allows more, and a server receives messages up to 4 MiB.
-constexpr std::size_t kBodyMax = 3 * 1024 * 1024;
-
-// "Name: value". One space after the colon isn't part of the value; all else is.
-void AddHeader(const std::string& text, Args& args, v1::Result& result) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos || colon == 0) {
-    args.AddProblem(absl::StrCat("--header isn't 'Name: value': ", Printable(text)));
-    return;
-  }
-  const bool spaced = colon + 1 < text.size() && text[colon + 1] == ' ';
-  v1::Header& header = *result.add_headers();
-  header.set_name(text.substr(0, colon));
-  header.set_value(text.substr(colon + (spaced ? 2 : 1)));
-  if (!IsUtf8(header.name())) {
-    args.AddProblem(absl::StrCat("the name in --header isn't UTF-8: ", Printable(text)));
-  }
-}
-
-// For a caller who has the body elsewhere and says only what it is.
-void SetOmittedBody(Args& args, v1::Result& result) {
-  result.set_body_omitted(true);
-  args.Required("body-size");
-  args.Required("body-sha256");
-  const auto size = args.Integer("body-size", 0, std::numeric_limits<std::int64_t>::max());
-  result.set_body_size(size.value_or(0));
-  result.set_body_sha256(args.Hex("body-sha256"));
-}
 
 v1::CommitRequest RequestWithoutBody(Context& context) {
   Args& args = context.args;
@@ -46,41 +16,11 @@ v1::CommitRequest RequestWithoutBody(Context& context) {
   request.set_namespace_(args.RequiredUtf8("namespace"));
   request.set_key(args.RequiredUtf8("key"));
   request.set_token(TokenOf(context));
-  v1::Result& result = *request.mutable_result();
-  const auto status = args.Integer("status-code", std::numeric_limits<std::int32_t>::min(),
-                                   std::numeric_limits<std::int32_t>::max());
-  result.set_status_code(static_cast<std::int32_t>(status.value_or(200)));
-  for (const std::string& header : args.All("header")) AddHeader(header, args, result);
+  TakeResultWithoutBody(args, *request.mutable_result());
   if (const auto ttl = args.Duration("retention-ttl"); ttl.has_value()) {
     *request.mutable_retention_ttl() = client::ToProto(*ttl);
   }
-  args.AtMostOne({"body", "body-file", "body-omitted"});
-  if (args.Has("body-omitted")) {
-    SetOmittedBody(args, result);
-  } else if (args.Has("body-size") || args.Has("body-sha256")) {
-    args.AddProblem("--body-size and --body-sha256 are for --body-omitted");
-  }
   return request;
-}
-
-absl::StatusOr<Blob> BodyOf(Context& context) {
-  if (!context.args.Has("body-file")) {
-    return Input::FromText(context.args.Text("body"), kBodyMax);
-  }
-  return context.input.Read(context.args.Text("body-file"), kBodyMax);
-}
-
-// Returns what there is to say about it.
-std::vector<std::string> SetBody(Blob blob, v1::Result& result) {
-  if (!blob.too_large) {
-    result.set_body(std::move(blob.bytes));
-    return {};
-  }
-  result.set_body_omitted(true);
-  result.set_body_size(blob.size);
-  result.set_body_sha256(blob.sha256);
-  return {absl::StrCat("the body has ", blob.size, " bytes, more than the ", kBodyMax,
-                       " that can be stored: only its size and SHA-256 were sent")};
 }
 
 std::string TextOf(const v1::CommitResponse& response) {
@@ -97,18 +37,14 @@ std::string TextOf(const v1::CommitResponse& response) {
 absl::StatusOr<Answer> Run(Context& context) {
   v1::CommitRequest request = RequestWithoutBody(context);
   if (absl::Status problems = context.args.Problems(); !problems.ok()) return problems;
-  std::vector<std::string> notes;
-  if (!context.args.Has("body-omitted")) {
-    absl::StatusOr<Blob> body = BodyOf(context);
-    if (!body.ok()) return body.status();
-    notes = SetBody(*std::move(body), *request.mutable_result());
-  }
+  const auto notes = TakeBody(context, *request.mutable_result());
+  if (!notes.ok()) return notes.status();
 
   absl::StatusOr<v1::CommitResponse> response = context.client.Commit(request, context.Options());
   if (!response.ok()) return response.status();
   return Answer{.response = std::make_shared<v1::CommitResponse>(*response),
                 .text = TextOf(*response),
-                .notes = notes};
+                .notes = *notes};
 }
 
 }  // namespace
@@ -116,21 +52,8 @@ absl::StatusOr<Answer> Run(Context& context) {
 Command CommitCommand() {
   std::vector<Flag> flags = KeyFlags();
   for (Flag& flag : TokenFlags()) flags.push_back(std::move(flag));
-  flags.insert(
-      flags.end(),
-      {{"status-code", Flag::kValue, "N", "The caller's own, such as HTTP's. Default: 200."},
-       {"header", Flag::kRepeated, "'NAME: VALUE'",
-        "A header of the result. Order and duplicates are kept. One space after\n"
-        "the colon isn't part of the value."},
-       {"body", Flag::kValue, "TEXT", "The body of the result. Default: empty."},
-       {"body-file", Flag::kValue, "FILE", "Read the body from there; - is the standard input."},
-       {"body-omitted", Flag::kSwitch, "",
-        "Store only size and digest of a body, which the next two flags give."},
-       {"body-size", Flag::kValue, "N", "With --body-omitted: its bytes."},
-       {"body-sha256", Flag::kValue, "HEX", "With --body-omitted: its SHA-256."},
-       {"retention-ttl", Flag::kValue, "DURATION",
-        "How long to replay the result.\n"
-        "Default: the namespace's, usually 24h."}});
+  for (Flag& flag : ResultFlags()) flags.push_back(std::move(flag));
+  flags.push_back(RetentionFlag());
   return {.name = "commit",
           .summary = "Store the result of the work, to be replayed from now on.",
           .flags = flags,

@@ -19,14 +19,6 @@ std::string EnumText(const std::string& name, absl::string_view prefix, int numb
   return std::string(absl::StripPrefix(name, prefix));
 }
 
-std::string StateText(v1::State state) {
-  return EnumText(v1::State_Name(state), "STATE_", static_cast<int>(state));
-}
-
-std::string OnLapseText(v1::OnLapse on_lapse) {
-  return EnumText(v1::OnLapse_Name(on_lapse), "ON_LAPSE_", static_cast<int>(on_lapse));
-}
-
 std::string SizeAndDigest(std::int64_t size, absl::string_view sha256) {
   return absl::StrCat(size, " bytes, sha256 ", absl::BytesToHexString(sha256));
 }
@@ -66,6 +58,14 @@ std::string BytesText(absl::string_view bytes) {
 
 std::string TimeText(const google::protobuf::Timestamp& time) {
   return google::protobuf::util::TimeUtil::ToString(time);
+}
+
+std::string StateText(v1::State state) {
+  return EnumText(v1::State_Name(state), "STATE_", static_cast<int>(state));
+}
+
+std::string OnLapseText(v1::OnLapse on_lapse) {
+  return EnumText(v1::OnLapse_Name(on_lapse), "ON_LAPSE_", static_cast<int>(on_lapse));
 }
 
 std::string OutcomeText(v1::Outcome outcome) {

@@ -20,6 +20,9 @@ std::string TimeText(const google::protobuf::Timestamp& time);
 // Without the prefix: "FRESH". The number, if there is no such value.
 std::string OutcomeText(v1::Outcome outcome);
 
+std::string StateText(v1::State state);
+std::string OnLapseText(v1::OnLapse on_lapse);
+
 // Fields that are unset are left out.
 void Describe(const v1::Reservation& reservation, Lines& lines);
 void Describe(const v1::Replay& replay, Lines& lines);

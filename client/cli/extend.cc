@@ -31,7 +31,7 @@ absl::Status SetCheckpoint(Context& context, v1::ExtendRequest& request) {
   if (context.args.Has("checkpoint")) request.set_checkpoint(context.args.Text("checkpoint"));
   if (!context.args.Has("checkpoint-file")) return absl::OkStatus();
   absl::StatusOr<Blob> file =
-      context.input.Read(context.args.Text("checkpoint-file"), kCheckpointMax);
+      context.input.Read(context.args.Text("checkpoint-file"), kCheckpointMax, Beyond::kOfNoUse);
   if (!file.ok()) return file.status();
   if (file->too_large) return UsageError("--checkpoint-file is too large to send");
   request.set_checkpoint(std::move(file->bytes));

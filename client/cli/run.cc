@@ -155,11 +155,15 @@ absl::Status Deliver(const Answer& answer, const Args& args, const Surroundings&
   return Write(around.out, *line, kStandardOutput);
 }
 
-// Those for operators name no key.
+// Those for operators have neither a request_id nor a token.
 bool IsOfKey(const Args& args) {
   const Command* command = FindCommand(args.words());
-  return command == nullptr || std::any_of(command->flags.begin(), command->flags.end(),
-                                           [](const Flag& flag) { return flag.name == "key"; });
+  if (command == nullptr) return true;
+  const auto has = [command](absl::string_view name) {
+    return std::any_of(command->flags.begin(), command->flags.end(),
+                       [name](const Flag& flag) { return flag.name == name; });
+  };
+  return has("key") && !has("admin-server");
 }
 
 ExitCode Fail(const absl::Status& error, const Args& args, bool json, const Surroundings& around) {

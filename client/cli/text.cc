@@ -102,6 +102,21 @@ std::string DurationJson(absl::Duration duration) {
   return google::protobuf::util::TimeUtil::ToString(client::ToProto(duration));
 }
 
+std::string Table::Text() const {
+  std::vector<std::size_t> widths(rows_[0].size());
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      absl::StrAppend(&text, row[i], std::string(widths[i] - row[i].size() + 2, ' '));
+    }
+    absl::StrAppend(&text, row.back(), "\n");  // Nothing behind the last one.
+  }
+  return text;
+}
+
 void Lines::Add(absl::string_view name, absl::string_view value) {
   lines_.emplace_back(name, value);
 }

@@ -29,6 +29,18 @@ std::string JsonString(absl::string_view text);
 // As protobuf's JSON has it: "0.250s".
 std::string DurationJson(absl::Duration duration);
 
+// Columns, each as wide as its widest cell, under a line with their names.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> names) : rows_{std::move(names)} {}
+  // As many cells as there are names. The caller has made them fit for a terminal.
+  void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  std::string Text() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
 // Lines of "name: value", the values aligned.
 class Lines {
  public:

@@ -29,6 +29,18 @@ class AdminClient {
   // As NewAdminStub().
   static AdminClient Connect(const std::string& target, const ConnectOptions& options = {});
 
+  // One page.
+  absl::StatusOr<admin_v1::ListResponse> List(const admin_v1::ListRequest& request,
+                                              const CallOptions& options = {});
+  absl::StatusOr<admin_v1::ResolveResponse> Resolve(const admin_v1::ResolveRequest& request,
+                                                    const CallOptions& options = {});
+  absl::StatusOr<admin_v1::EvictResponse> Evict(const admin_v1::EvictRequest& request,
+                                                const CallOptions& options = {});
+  // One page.
+  absl::StatusOr<admin_v1::EvictNamespaceResponse> EvictNamespace(
+      const admin_v1::EvictNamespaceRequest& request, const CallOptions& options = {});
+  absl::StatusOr<admin_v1::StatusResponse> Status(const admin_v1::StatusRequest& request,
+                                                  const CallOptions& options = {});
   absl::StatusOr<admin_v1::BackupResponse> Backup(const admin_v1::BackupRequest& request,
                                                   const CallOptions& options = {});
   absl::StatusOr<admin_v1::AcceptClockResponse> AcceptClock(

@@ -274,6 +274,7 @@ TEST_F(CommandTest, ExtendRefusesBadCommandLines) {
        "only one can be given of --checkpoint and --checkpoint-file"},
       {{"--checkpoint-file", Path("none")}, "No such file"},
       {{"--checkpoint-file", large}, "--checkpoint-file is too large to send"},
+      {{"--checkpoint-file", "/dev/zero"}, "--checkpoint-file is too large to send"},
       {{"--lease-ttl=x"}, "--lease-ttl isn't a duration"},
       {{"--output=x"}, "extend has no flag --output"},
   };

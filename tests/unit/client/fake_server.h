@@ -23,6 +23,9 @@ template <typename Request, typename Response>
 struct FakeMethod {
   grpc::Status status;
   Response response;
+  // What the first calls are answered with instead, one each.
+  std::vector<Response> first;
+  std::vector<grpc::Status> first_statuses;
   std::vector<Request> requests;
   std::chrono::system_clock::duration time_left{};  // Of the last call, as it came.
   std::string traceparent;                          // Likewise; empty: none.
@@ -50,13 +53,19 @@ class FakeServer final : public v1::IdempotencyService::Service {
   FakeMethod<v1::InspectRequest, v1::InspectResponse> inspect;
   FakeMethod<v1::BatchRequest, v1::BatchResponse> batch;
 
+  FakeMethod<admin_v1::ListRequest, admin_v1::ListResponse> list;
+  FakeMethod<admin_v1::ResolveRequest, admin_v1::ResolveResponse> resolve;
+  FakeMethod<admin_v1::EvictRequest, admin_v1::EvictResponse> evict;
+  FakeMethod<admin_v1::EvictNamespaceRequest, admin_v1::EvictNamespaceResponse> evict_namespace;
+  FakeMethod<admin_v1::StatusRequest, admin_v1::StatusResponse> server_status;
   FakeMethod<admin_v1::BackupRequest, admin_v1::BackupResponse> backup;
   FakeMethod<admin_v1::AcceptClockRequest, admin_v1::AcceptClockResponse> accept_clock;
 
   // The next call of any method is answered with it.
   void FailWith(const grpc::Status& status) {
     reserve.status = commit.status = release.status = extend.status = inspect.status =
-        batch.status = backup.status = accept_clock.status = status;
+        batch.status = list.status = resolve.status = evict.status = evict_namespace.status =
+            server_status.status = backup.status = accept_clock.status = status;
   }
 
  private:
@@ -74,7 +83,9 @@ class FakeServer final : public v1::IdempotencyService::Service {
     };
     method.traceparent = header("traceparent");
     method.tracestate = header("tracestate");
-    *response = method.response;
+    const std::size_t nth = method.requests.size() - 1;
+    *response = nth < method.first.size() ? method.first[nth] : method.response;
+    if (nth < method.first_statuses.size()) return method.first_statuses[nth];
     return method.status;
   }
 
@@ -109,6 +120,27 @@ class FakeServer final : public v1::IdempotencyService::Service {
     explicit Admin(FakeServer& server) : server_(server) {}
 
    private:
+    grpc::Status List(grpc::ServerContext* context, const admin_v1::ListRequest* request,
+                      admin_v1::ListResponse* response) override {
+      return server_.Answer(server_.list, context, request, response);
+    }
+    grpc::Status Resolve(grpc::ServerContext* context, const admin_v1::ResolveRequest* request,
+                         admin_v1::ResolveResponse* response) override {
+      return server_.Answer(server_.resolve, context, request, response);
+    }
+    grpc::Status Evict(grpc::ServerContext* context, const admin_v1::EvictRequest* request,
+                       admin_v1::EvictResponse* response) override {
+      return server_.Answer(server_.evict, context, request, response);
+    }
+    grpc::Status EvictNamespace(grpc::ServerContext* context,
+                                const admin_v1::EvictNamespaceRequest* request,
+                                admin_v1::EvictNamespaceResponse* response) override {
+      return server_.Answer(server_.evict_namespace, context, request, response);
+    }
+    grpc::Status Status(grpc::ServerContext* context, const admin_v1::StatusRequest* request,
+                        admin_v1::StatusResponse* response) override {
+      return server_.Answer(server_.server_status, context, request, response);
+    }
     grpc::Status Backup(grpc::ServerContext* context, const admin_v1::BackupRequest* request,
                         admin_v1::BackupResponse* response) override {
       return server_.Answer(server_.backup, context, request, response);
