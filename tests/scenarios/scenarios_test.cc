@@ -19,6 +19,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
+#include "idempotency/admin/v1/admin.pb.h"
 #include "idempotency/v1/idempotency.pb.h"
 #include "tests/integration/error.h"
 #include "tests/integration/raw_call.h"
@@ -44,11 +45,17 @@ T OrFail(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
+bool IsAdmin(const MethodDescriptor& method) { return method.service()->name() == "AdminService"; }
+
+// Of the API, else of the admin service.
 const MethodDescriptor* FindMethod(const std::string& name) {
-  return idempotency::v1::ReserveRequest::descriptor()
-      ->file()
-      ->FindServiceByName("IdempotencyService")
-      ->FindMethodByName(name);
+  const auto in = [&name](const google::protobuf::Descriptor* any_message, const char* service) {
+    return any_message->file()->FindServiceByName(service)->FindMethodByName(name);
+  };
+  const MethodDescriptor* of_api =
+      in(idempotency::v1::ReserveRequest::descriptor(), "IdempotencyService");
+  if (of_api != nullptr) return of_api;
+  return in(idempotency::admin::v1::ListRequest::descriptor(), "AdminService");
 }
 
 std::unique_ptr<Message> NewMessage(const google::protobuf::Descriptor* type) {
@@ -169,6 +176,7 @@ class Player {
     server_->Start();
     session_ = nullptr;
     channel_ = nullptr;
+    admin_channel_ = nullptr;
   }
 
   void Call(const Directive& directive, const std::string& expected) {
@@ -199,6 +207,7 @@ class Player {
     const auto request = NewMessage(method->input_type());
     ParseInto(OrFail(Substitute(request_text, saved_)), *request);
     if (channel_ == nullptr) channel_ = Server().Connect();
+    if (admin_channel_ == nullptr) admin_channel_ = Server().ConnectToAdmin();
     answer_ = NewMessage(method->output_type());
     const bool in_session = transport_ == Transport::kSession && SessionCaller::Has(name);
     const grpc::Status status = in_session ? Session().Call(name, *request, *answer_)
@@ -213,9 +222,10 @@ class Player {
   }
   grpc::Status CallByItself(const MethodDescriptor& method, const Message& request,
                             Message& answer) {
-    const integration::RawReply reply = integration::RawCall(
-        channel_, absl::StrCat("/", method.service()->full_name(), "/", method.name()),
-        request.SerializeAsString());
+    const integration::RawReply reply =
+        integration::RawCall(IsAdmin(method) ? admin_channel_ : channel_,
+                             absl::StrCat("/", method.service()->full_name(), "/", method.name()),
+                             request.SerializeAsString());
     if (!answer.ParseFromString(reply.bytes)) throw Failure("the answer can't be parsed");
     return reply.status;
   }
@@ -270,7 +280,8 @@ class Player {
   std::unique_ptr<integration::ServerProcess> server_;  // Started by the first call.
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<SessionCaller> session_;  // Over that channel.
-  std::unique_ptr<Message> answer_;         // To the last call.
+  std::shared_ptr<grpc::Channel> admin_channel_;
+  std::unique_ptr<Message> answer_;  // To the last call.
   Saved saved_;
 };
 

@@ -47,6 +47,7 @@ TEST(Logs, AreListed) {
     if (StartsWith(file.path, "server/") && IsCpp(file)) logged.merge(EventsIn(file.text));
     if (file.path == "docs/logs.md") page = file.text;
   }
+  logged.insert("audit info");       // Log::Audit(), of whatever level.
   logged.insert("suppressed warn");  // Log's own; of the level of what it suppressed.
   EXPECT_GT(logged.size(), 10U);
   EXPECT_EQ(EventsListed(page), logged);
