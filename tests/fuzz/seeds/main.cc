@@ -241,7 +241,9 @@ void AddRequests(const Corpora& corpora) {
   }
   for (std::uint64_t i = 0; i < 3; ++i) {
     corpora.Add("session_steps", absl::StrCat("any_", i), Noise(10 + i, 500));
-    corpora.Add("decisions", absl::StrCat("any_", i), Noise(20 + i, 900));
+  }
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    corpora.Add("decisions", absl::StrCat("any_", i), Noise(20 + i, 2'000));
   }
 }
 

@@ -40,7 +40,7 @@ class Play {
   // ---- What happens ----
 
   void Step() {
-    switch (draw_.Below(10)) {
+    switch (draw_.Below(12)) {
       case 0:
       case 1:
       case 2:
@@ -56,6 +56,10 @@ class Play {
         return PassTime();
       case 8:
         return ChangePolicy();
+      case 9:
+        return Resolve();
+      case 10:
+        return Evict();
       default:
         return draw_.OneIn(4) ? RestoreBackup() : Restart();
     }
@@ -198,6 +202,44 @@ class Play {
     Demand(holder_.has_value() && op.token == holder_->token && IsAlive(op.token), "by a stranger");
     Demand(done->lease_expire_time >= lease_end_, "a lease got shorter");
     lease_end_ = done->lease_expire_time;
+  }
+
+  // ---- An operator's ----
+
+  Fence SomeFence() { return draw_.OneIn(4) ? Fence{1} : last_fence_; }
+  bool IsHeldNow() const {
+    return record_.has_value() &&
+           StateOf(record_, {.now = now_, .epoch = epoch_, .outages = outages_}) == State::kPending;
+  }
+  void Resolve() {
+    ResolveOp op{.fence = SomeFence(), .force = draw_.OneIn(2)};
+    if (draw_.OneIn(2)) op.commit = ResolveOp::Settlement{StoredResult(SomeResult()), SomeTime()};
+    const bool held = IsHeldNow();
+    const Reply reply = Do(op);
+    const auto* done = std::get_if<ResolveDone>(&reply);
+    if (done == nullptr) return;
+    Demand(holder_.has_value() && op.fence == holder_->fence, "another than was looked at");
+    Demand(op.force || !held, "taken from its holder without force");
+    Demand(done->committed.has_value() == op.commit.has_value(), "settled otherwise");
+    if (committed_.has_value()) {
+      return Demand(op.commit.has_value() && SameResult(*op.commit->result, *committed_),
+                    "an operator undid a commit");
+    }
+    if (!op.commit.has_value()) return holder_.reset();
+    committed_ = *op.commit->result;
+    expire_time_ = done->committed->expire_time;
+    Demand(expire_time_ > now_, "committed for no time");
+  }
+  void Evict() {
+    const EvictOp op{.fence = SomeFence(), .force = draw_.OneIn(2)};
+    const bool held = IsHeldNow();
+    const Reply reply = Do(op);
+    const auto* done = std::get_if<EvictDone>(&reply);
+    if (done == nullptr || done->evicted == State::kAbsent) return;
+    Demand(op.fence == last_fence_ && (op.force || !held), "another, or without force");
+    Demand(!record_.has_value(), "evicted and still there");
+    holder_.reset();
+    committed_.reset();
   }
 
   // ---- What always holds ----
