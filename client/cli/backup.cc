@@ -35,7 +35,7 @@ absl::StatusOr<Answer> Run(Context& context) {
 
 Command BackupCommand() {
   return {.name = "backup",
-          .summary = "Have the server make a backup in its backup_dir, and verify it.",
+          .summary = "Have the server make a backup, and verify it.",
           .flags = {AdminServerFlag()},
           .more =
               "Answers once the backup is verified; without --timeout it waits for an hour. A\n"

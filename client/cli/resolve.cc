@@ -89,7 +89,7 @@ Command ResolveCommand() {
   for (Flag& flag : ResultFlags()) flags.push_back(std::move(flag));
   flags.push_back(RetentionFlag());
   return {.name = "resolve",
-          .summary = "Settle a reservation whose holder is gone: commit or release it.",
+          .summary = "Settle a reservation whose holder is gone.",
           .flags = flags,
           .more =
               "Find out first whether the effect has happened. A release of what has happened\n"

@@ -157,7 +157,7 @@ TEST_F(Operator, WaitersAreTold) {
 }
 
 TEST_F(Operator, EachChangeIsALineOfTheAuditLog) {
-  Start({"--log-level", "error"});
+  Start();
   const v1::Reservation grant = api_->Grant("customer-4711");
   EXPECT_EQ(OncectlOn("resolve", "customer-4711", grant.fence(), {"--release"}).exit_code, 7);
   EXPECT_EQ(OncectlOn("evict", "customer-4711", grant.fence(), {"--force", "--comment=by phone"})
@@ -220,10 +220,9 @@ TEST_F(Operator, StatusTellsOfTheServer) {
   api_->Grant("key");
   const Finished status = Oncectl({"status"});
   EXPECT_EQ(status.exit_code, 0) << status.err;
-  EXPECT_THAT(
-      status.out,
-      AllOf(HasSubstr("shard_count:            16\n"), HasSubstr("store.failed:           no\n"),
-            HasSubstr("clock.step:             0\n"), HasSubstr("draining:               no\n")));
+  EXPECT_THAT(status.out,
+              AllOf(HasSubstr("shard_count:        16\n"), HasSubstr("store.failed:       no\n"),
+                    HasSubstr("clock.step:         0\n"), HasSubstr("draining:           no\n")));
 }
 
 }  // namespace

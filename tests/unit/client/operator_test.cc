@@ -264,7 +264,7 @@ TEST_F(OperatorTest, StatusShowsEachPart) {
             "waiters:                2\n"
             "sessions:               1\n"
             "clock.time:             2026-01-31T12:01:30Z\n"
-            "clock.step:             -1h0m0s\n"
+            "clock.step:             -1h\n"
             "clock.mark:             2026-01-31T12:01:31Z\n"
             "store.failed:           no\n"
             "store.low_on_space:     yes\n"
