@@ -78,6 +78,14 @@ absl::StatusOr<absl::Time> CheckTimes(X509& certificate, absl::Time now) {
   return *to;
 }
 
+// By name and by signature: an authority whose key was changed has the same name.
+bool IsIssuedBy(X509& certificate, X509& issuer) {
+  const bool issued = X509_check_issued(&issuer, &certificate) == X509_V_OK &&
+                      X509_verify(&certificate, X509_get0_pubkey(&issuer)) == 1;
+  ERR_clear_error();
+  return issued;
+}
+
 // The first that expires.
 absl::StatusOr<absl::Time> CheckChain(const std::string& path, const std::vector<X509Ptr>& chain,
                                       absl::Time now) {
@@ -90,7 +98,7 @@ absl::StatusOr<absl::Time> CheckChain(const std::string& path, const std::vector
     if (!expires.ok()) return wrong(expires.status().message());
     first = std::min(first, *expires);
     const bool last = i + 1 == chain.size();
-    if (!last && X509_check_issued(chain[i + 1].get(), chain[i].get()) != X509_V_OK) {
+    if (!last && !IsIssuedBy(*chain[i], *chain[i + 1])) {
       return wrong("was not issued by the next: the server's own comes first, then who signed it");
     }
   }

@@ -52,7 +52,9 @@ Parsed ParseLine(absl::string_view line) {
   if (words.size() == 4) {
     std::string why;
     if (words[2] != "not_after") return wrong("the third word must be not_after");
-    if (!absl::ParseTime(absl::RFC3339_full, words[3], &entry.not_after, &why)) {
+    const bool time = absl::ParseTime(absl::RFC3339_full, words[3], &entry.not_after, &why) &&
+                      absl::ascii_isdigit(static_cast<unsigned char>(words[3][0]));
+    if (!time) {  // It would take "infinite-future", too.
       return wrong("not_after must be a time such as 2027-01-31T12:00:00Z");
     }
   }

@@ -30,8 +30,9 @@ void Must(bool ok) {
   if (!ok) throw std::runtime_error("OpenSSL failed");
 }
 
-Key NewKey() {
-  Key key(EVP_EC_gen("P-256"));
+Key NewKey(CertificateOptions::Key kind = CertificateOptions::Key::kEc) {
+  using Kind = CertificateOptions::Key;
+  Key key(kind == Kind::kEc ? EVP_EC_gen("P-256") : EVP_RSA_gen(kind == Kind::kRsa ? 2048U : 512U));
   Must(key != nullptr);
   return key;
 }
@@ -87,6 +88,12 @@ void Sign(X509* cert, X509* issuer, EVP_PKEY* issuer_key) {
   Must(X509_sign(cert, issuer_key, EVP_sha256()) > 0);
 }
 
+void AddExtensions(X509* cert, X509* issuer, const CertificateOptions& options) {
+  AddExtension(cert, issuer, NID_subject_alt_name, AltNames(options));
+  if (options.extended_key_usage.empty()) return;
+  AddExtension(cert, issuer, NID_ext_key_usage, options.extended_key_usage);
+}
+
 }  // namespace
 
 struct Authority::Keys {
@@ -94,33 +101,39 @@ struct Authority::Keys {
   Cert cert;
 };
 
-Authority::Authority(const std::string& name) : keys_(std::make_unique<Keys>()) {
+Authority::Authority(const std::string& name) : Authority(name, nullptr) {}
+
+Authority::Authority(const std::string& name, const Keys* issuer)
+    : keys_(std::make_unique<Keys>()) {
   keys_->key = NewKey();
   keys_->cert = NewCert(name, keys_->key.get(), -absl::Hours(1), absl::Hours(24 * 30));
+  if (issuer == nullptr) issuer = keys_.get();
   X509* cert = keys_->cert.get();
-  Must(X509_set_issuer_name(cert, X509_get_subject_name(cert)) == 1);
+  Must(X509_set_issuer_name(cert, X509_get_subject_name(issuer->cert.get())) == 1);
   AddExtension(cert, cert, NID_basic_constraints, "critical,CA:TRUE");
   AddExtension(cert, cert, NID_key_usage, "critical,keyCertSign,cRLSign");
   AddExtension(cert, cert, NID_subject_key_identifier, "hash");
-  Sign(cert, cert, keys_->key.get());
+  Sign(cert, issuer->cert.get(), issuer->key.get());
   pair_ = PairOf(cert, keys_->key.get());
 }
 
 Authority::~Authority() = default;
 Authority::Authority(Authority&&) noexcept = default;
 
+Authority Authority::Intermediate(const std::string& name) const { return {name, keys_.get()}; }
+
 KeyPair Authority::Issue(const CertificateOptions& options) const {
-  const Key key = NewKey();
+  const Key key = NewKey(options.key);
   const Cert cert = NewCert("test", key.get(), options.not_before, options.not_after);
-  AddExtension(cert.get(), keys_->cert.get(), NID_subject_alt_name, AltNames(options));
+  AddExtensions(cert.get(), keys_->cert.get(), options);
   Sign(cert.get(), keys_->cert.get(), keys_->key.get());
   return PairOf(cert.get(), key.get());
 }
 
 KeyPair Authority::SelfSigned(const CertificateOptions& options) {
-  const Key key = NewKey();
+  const Key key = NewKey(options.key);
   const Cert cert = NewCert("alone", key.get(), options.not_before, options.not_after);
-  AddExtension(cert.get(), cert.get(), NID_subject_alt_name, AltNames(options));
+  AddExtensions(cert.get(), cert.get(), options);
   Sign(cert.get(), cert.get(), key.get());
   return PairOf(cert.get(), key.get());
 }

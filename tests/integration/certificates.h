@@ -1,4 +1,5 @@
-// Certificates for tests, made on the spot: EC keys, signed by an authority of the test's own.
+// Certificates for tests, made on the spot, signed by an authority of the test's own. EC keys,
+// unless another kind is asked for.
 #pragma once
 
 #include <memory>
@@ -20,6 +21,8 @@ struct CertificateOptions {
   std::vector<std::string> dns;  // "127.0.0.1" is always one, as an address.
   absl::Duration not_before = -absl::Hours(1);
   absl::Duration not_after = absl::Hours(24);
+  enum class Key { kEc, kRsa, kShortRsa } key = Key::kEc;
+  std::string extended_key_usage;  // Empty: any.
 };
 
 class Authority {
@@ -27,6 +30,8 @@ class Authority {
   explicit Authority(const std::string& name);
   ~Authority();
   Authority(Authority&&) noexcept;
+  // One whose certificate this one has signed.
+  Authority Intermediate(const std::string& name) const;
 
   const std::string& certificate() const { return pair_.certificate; }
   KeyPair Issue(const CertificateOptions& options) const;
@@ -35,6 +40,8 @@ class Authority {
 
  private:
   struct Keys;
+
+  Authority(const std::string& name, const Keys* issuer);  // nullptr: itself.
 
   std::unique_ptr<Keys> keys_;
   KeyPair pair_;
