@@ -49,6 +49,7 @@ struct Command {
   std::string summary;
   std::vector<Flag> flags;
   std::string more;  // Paragraphs below the flags in its help; may be empty.
+  bool asks_server = true;
   absl::StatusOr<Answer> (*run)(Context& context);
 };
 

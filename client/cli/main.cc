@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <string>
@@ -39,6 +40,8 @@ std::map<std::string, std::string> Environment() {
 
 int main(int argc, char** argv) {
   HoldStandardStreams();
+  // What it writes to the standard error by itself isn't for users; errors come by the calls.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   std::signal(SIGPIPE, SIG_IGN);  // A closed pipe is a failed write, which is reported.
   // Streams synchronised with C's take a failed read for the end of the input.
   std::ios::sync_with_stdio(false);

@@ -55,6 +55,11 @@ client::ConnectOptions ConnectionOf(Args& args, const Surroundings& around) {
   client::TlsFiles files{.ca = FlagOrEnv(args, around, "tls-ca", "ONCECTL_TLS_CA"),
                          .certificate = FlagOrEnv(args, around, "tls-cert", "ONCECTL_TLS_CERT"),
                          .key = FlagOrEnv(args, around, "tls-key", "ONCECTL_TLS_KEY")};
+  if (!options.auth_token_file.empty()) {
+    if (const auto status = client::CheckTokenFile(options.auth_token_file); !status.ok()) {
+      args.AddProblem(std::string(status.message()));
+    }
+  }
   if (files.ca.empty() && files.certificate.empty() && files.key.empty()) return options;
   if (files.ca.empty()) args.AddProblem("--tls-cert and --tls-key need --tls-ca");
   if (files.ca == kMachinesCa) files.ca.clear();
@@ -105,9 +110,10 @@ absl::StatusOr<Answer> Execute(Args& args, const Surroundings& around) {
     args.AddProblem("--json and --output - both want the standard output");
   }
   const std::string traceparent = TraceparentOf(args, around);
-  const client::ConnectOptions connection = ConnectionOf(args, around);
   const Command* command = CommandOf(args);
   if (command == nullptr) return args.Problems();
+  const client::ConnectOptions connection =
+      command->asks_server ? ConnectionOf(args, around) : client::ConnectOptions{};
   std::vector<Flag> flags = GlobalFlags();
   flags.insert(flags.end(), command->flags.begin(), command->flags.end());
   args.Only(flags, command->name);

@@ -54,6 +54,7 @@ Command TokenNewCommand() {
               "The token is shown this once: keep it as a secret. The line is for the\n"
               "server's token_file; after it, a time may stand:\n"
               "not_after 2027-01-31T12:00:00Z.\n",
+          .asks_server = false,
           .run = Run};
 }
 

@@ -23,7 +23,8 @@ struct ConnectOptions {
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   // Holds a bearer token, which goes with each call; read again when it is replaced.
   // Without `credentials` the calls go to this machine's loopback addresses alone, and fail
-  // for others: a token is never sent in the clear. Empty: none.
+  // for others: a token is never sent in the clear. With insecure `credentials` every call
+  // fails. Empty: none.
   std::string auth_token_file;
   // Put before gRPC's own user agent.
   std::string user_agent;

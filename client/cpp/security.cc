@@ -14,6 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "client/cpp/pem.h"
 
 namespace onced::client {
 namespace {
@@ -38,6 +39,17 @@ absl::StatusOr<std::string> ReadAll(const std::string& path, std::size_t bytes_m
   return text;
 }
 
+absl::StatusOr<std::string> ReadToken(const std::string& path) {
+  const auto text = ReadAll(path, kTokenBytesMax);
+  if (!text.ok()) return text.status();
+  const absl::string_view token = absl::StripAsciiWhitespace(*text);
+  const bool plain = !token.empty() && std::all_of(token.begin(), token.end(), [](char c) {
+    return absl::ascii_isgraph(static_cast<unsigned char>(c));
+  });
+  if (plain) return std::string(token);
+  return absl::InvalidArgumentError(absl::StrCat(path, ": doesn't hold one line with a token"));
+}
+
 // Asked before each call; the file is read only if it isn't the one that was read last.
 // Threads: GetMetadata() on any of gRPC's.
 class TokenFile final : public grpc::MetadataCredentialsPlugin {
@@ -54,7 +66,7 @@ class TokenFile final : public grpc::MetadataCredentialsPlugin {
                            std::multimap<grpc::string, grpc::string>* metadata) override {
     const std::lock_guard lock(mutex_);
     if (const absl::Status status = Refresh(); !status.ok()) {
-      return {grpc::StatusCode::UNAUTHENTICATED, std::string(status.message())};
+      return {grpc::StatusCode::UNAVAILABLE, std::string(status.message())};
     }
     metadata->emplace("authorization", absl::StrCat("Bearer ", token_));
     return grpc::Status::OK;
@@ -73,17 +85,9 @@ class TokenFile final : public grpc::MetadataCredentialsPlugin {
     const Version version{found.st_dev, found.st_ino, found.st_size, found.st_mtim.tv_sec,
                           found.st_mtim.tv_nsec};
     if (!token_.empty() && version == version_) return absl::OkStatus();
-    const auto text = ReadAll(path_, kTokenBytesMax);
-    if (!text.ok()) return text.status();
-    const absl::string_view token = absl::StripAsciiWhitespace(*text);
-    const bool plain = !token.empty() && std::all_of(token.begin(), token.end(), [](char c) {
-      return absl::ascii_isgraph(static_cast<unsigned char>(c));
-    });
-    if (!plain) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path_, ": doesn't hold one line with a token"));
-    }
-    token_ = std::string(token);
+    auto token = ReadToken(path_);
+    if (!token.ok()) return token.status();
+    token_ = *std::move(token);
     version_ = version;
     return absl::OkStatus();
   }
@@ -113,8 +117,18 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> TlsCredentials(const T
     if (text->empty()) return absl::InvalidArgumentError(absl::StrCat(*path, ": is empty"));
     *pem = *std::move(text);
   }
+  // gRPC would say it in its own log, and of each call only that it failed.
+  if (!options.pem_root_certs.empty() && !HasCertificate(options.pem_root_certs)) {
+    return absl::InvalidArgumentError(absl::StrCat(files.ca, ": has no certificate (PEM)"));
+  }
+  if (!files.certificate.empty() && !IsKeyOf(options.pem_private_key, options.pem_cert_chain)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        files.key, ": is not the key (PEM) of the certificate in ", files.certificate));
+  }
   return grpc::SslCredentials(options);
 }
+
+absl::Status CheckTokenFile(const std::string& file) { return ReadToken(file).status(); }
 
 std::shared_ptr<grpc::ChannelCredentials> WithTokenFile(
     const std::shared_ptr<grpc::ChannelCredentials>& channel, const std::string& file) {

@@ -16,12 +16,17 @@ struct TlsFiles {
   std::string key;          // Of it.
 };
 
-// For ConnectOptions::credentials.
+// For ConnectOptions::credentials. An error says which file can't be read, or isn't what it
+// should be.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> TlsCredentials(const TlsFiles& files);
 
 // `channel`'s, and with each call the bearer token in the only line of `file`: read when it is
-// first needed, and again when the file was replaced. A call fails if there is none.
+// first needed, and again when the file was replaced. Without one a call fails as UNAVAILABLE, and
+// nothing is sent.
 std::shared_ptr<grpc::ChannelCredentials> WithTokenFile(
     const std::shared_ptr<grpc::ChannelCredentials>& channel, const std::string& file);
+
+// Whether there is a token in it now.
+absl::Status CheckTokenFile(const std::string& file);
 
 }  // namespace onced::client

@@ -30,21 +30,22 @@ struct FakeMethod {
   std::chrono::system_clock::duration time_left{};  // Of the last call, as it came.
   std::string traceparent;                          // Likewise; empty: none.
   std::string tracestate;
+  std::string authorization;
 };
 
 // Threads: the server's own call the overrides; a mutex keeps them apart.
 class FakeServer final : public v1::IdempotencyService::Service {
  public:
-  FakeServer() {
+  explicit FakeServer(const std::string& host = "127.0.0.1") : host_(host) {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.AddListeningPort(host + ":0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(this);
     builder.RegisterService(&admin_);
     server_ = builder.BuildAndStart();
   }
   ~FakeServer() override { server_->Shutdown(); }
 
-  std::string target() const { return "127.0.0.1:" + std::to_string(port_); }
+  std::string target() const { return host_ + ":" + std::to_string(port_); }
 
   FakeMethod<v1::ReserveRequest, v1::ReserveResponse> reserve;
   FakeMethod<v1::CommitRequest, v1::CommitResponse> commit;
@@ -83,6 +84,7 @@ class FakeServer final : public v1::IdempotencyService::Service {
     };
     method.traceparent = header("traceparent");
     method.tracestate = header("tracestate");
+    method.authorization = header("authorization");
     const std::size_t nth = method.requests.size() - 1;
     *response = nth < method.first.size() ? method.first[nth] : method.response;
     if (nth < method.first_statuses.size()) return method.first_statuses[nth];
@@ -154,6 +156,7 @@ class FakeServer final : public v1::IdempotencyService::Service {
     FakeServer& server_;
   };
 
+  const std::string host_;
   Admin admin_{*this};
   std::mutex mutex_;
   int port_ = 0;
