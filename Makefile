@@ -10,7 +10,7 @@ CHECKS   ?=
 RESULTS  ?= test-results.xml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check bench format clean
+.PHONY: help setup build run test check bench overload format clean
 
 help:
 	@echo 'make build    builds $(BUILD)/bin/onced and $(BUILD)/bin/oncectl'
@@ -20,6 +20,7 @@ help:
 	@echo "make check    the slower checks too, as CI does; some of them: make check CHECKS='tidy lint'"
 	@echo 'make bench    measures against Redis, PostgreSQL and a bare gRPC server, for a quarter'
 	@echo '              of an hour, and rewrites the results in docs/benchmarks.md'
+	@echo "make overload measures five times the load that onced can carry, for three minutes"
 	@echo 'make format   formats the C++ sources in place'
 	@echo 'make clean    removes what was built, but for DATA_DIR'
 
@@ -58,6 +59,13 @@ bench: setup
 	$(BUILD)/bin/onced_bench suite --command 'make bench' --document docs/benchmarks.md \
 	  --csv docs/figures/bench.csv $(ARGS)
 	gnuplot -e "csv='docs/figures/bench.csv'; base='docs/figures/bench'" tests/bench/figures.gp
+
+# Its report is docs/overload.md.
+overload: setup
+	@deploy/dev/install-packages.sh bench
+	@cmake --preset default >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target onced_bench
+	$(BUILD)/bin/onced_bench overload $(ARGS)
 
 format:
 	@deploy/dev/install-packages.sh check

@@ -20,6 +20,8 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/believed_clock.h"
 #include "server/base/clock.h"
+#include "server/base/descriptors.h"
+#include "server/base/liveness.h"
 #include "server/base/random.h"
 #include "server/base/tracer.h"
 #include "server/config/config.h"
@@ -183,10 +185,49 @@ ServerStatus StatusOf(const StatusSources& from, absl::Time start_time) {
 
 // Its messages are small, and its callers few.
 constexpr std::size_t kAdminCallBytesMax = std::size_t{16} << 20;
+constexpr std::size_t kAdminConnectionsMax = 64;
+
+struct ConnectionBounds {
+  std::size_t all = 0;
+  std::size_t per_peer = 0;
+};
+
+absl::StatusOr<ConnectionBounds> BoundsOf(const Config& config, std::size_t descriptors) {
+  const std::size_t most = ConnectionsFor(descriptors);
+  ConnectionBounds bounds{.all = config.connections_max,
+                          .per_peer = config.connections_per_peer_max};
+  if (bounds.all == 0) bounds.all = most;
+  if (bounds.per_peer == 0) bounds.per_peer = (bounds.all + 1) / 2;
+  // What is left is for the store, which must not lack any: a failed write ends the process.
+  const std::size_t room = descriptors - std::min(descriptors, descriptors / 4);
+  if (bounds.all <= std::max(most, room)) return bounds;
+  return absl::InvalidArgumentError(
+      absl::StrCat("connections_max: ", bounds.all, " are too many: with ", descriptors,
+                   " descriptors (ulimit -n) there may be ", std::max(most, room)));
+}
+
+const char* NameOf(Acceptor::Refused why) {
+  switch (why) {
+    case Acceptor::Refused::kConnections:
+      return "connections_max";
+    case Acceptor::Refused::kPeer:
+      return "connections_per_peer_max";
+    case Acceptor::Refused::kDescriptors:
+      return "no_descriptors";
+  }
+  __builtin_unreachable();
+}
+
+auto RefusedLogger(Log& log) {
+  return [&log](Acceptor::Refused why, const std::string& address) {
+    log.WriteLimited(LogLevel::kWarn, "connection_refused",
+                     {{"cause", NameOf(why)}, {"peer", address}});
+  };
+}
 
 // nullptr if it is off.
 absl::StatusOr<std::unique_ptr<GrpcServer>> ListenForAdmin(const Config& config, const Gate& gate,
-                                                           AdminService& admin) {
+                                                           AdminService& admin, Log& log) {
   if (!config.admin_listen.has_value()) return nullptr;
   return GrpcServer::Listen({.setting = "admin_listen",
                              .address = ToText(*config.admin_listen),
@@ -195,8 +236,27 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> ListenForAdmin(const Config& config,
                              .buffer_bytes_max = kAdminCallBytesMax,
                              .callers = CallQueue::Callers::kFew,
                              .accept = [&](CallQueue& queue) { admin.Accept(queue); },
+                             .connections_max = kAdminConnectionsMax,
+                             .connections_per_peer_max = kAdminConnectionsMax,
+                             .on_refused = RefusedLogger(log),
                              .long_calls = true},
                             admin);
+}
+
+// `port` is its label in the metrics.
+void Watch(GrpcServer& server, const char* port, Liveness& liveness,
+           PrometheusTelemetry& telemetry) {
+  liveness.Watch([&server] { return server.Alive(); });
+  telemetry.AddGauge(kConnectionsGauge, {{"port", port}}, [counts = server.acceptor().counts()] {
+    return static_cast<double>(counts->open());
+  });
+  for (const Acceptor::Refused why : {Acceptor::Refused::kConnections, Acceptor::Refused::kPeer,
+                                      Acceptor::Refused::kDescriptors}) {
+    telemetry.AddCounter(kConnectionsRefusedCounter, {{"port", port}, {"cause", NameOf(why)}},
+                         [counts = server.acceptor().counts(), why] {
+                           return static_cast<double>(counts->refused(why));
+                         });
+  }
 }
 
 std::string AdminAddress(const Config& config, const GrpcServer* server) {
@@ -232,6 +292,9 @@ int Serve(const Config& config, const Machine& machine) {
   if (!gate.ok()) return Fail(gate.status());
   (*gate)->AddMetrics(telemetry);
 
+  const auto connections = BoundsOf(config, RaiseDescriptorLimit());
+  if (!connections.ok()) return Fail(connections.status());
+
   std::atomic<bool> serving{false};
   std::atomic<bool> store_failed{false};
   auto disk = OpenStore(config, time_source, telemetry, machine.env);
@@ -247,17 +310,22 @@ int Serve(const Config& config, const Machine& machine) {
     if (!store_failed.exchange(true)) kill(getpid(), SIGTERM);
   });
   const std::uint32_t shard_count = store.identity().shards;
-  ShardSet shards(
-      {.executors = ExecutorCount(config.executors, AvailableCores(), shard_count),
-       .limits = {.queue_max = config.queue_max, .settle_queue_max = config.settle_queue_max}},
-      store, clock, telemetry);
+  ShardSet shards({.executors = ExecutorCount(config.executors, AvailableCores(), shard_count),
+                   .limits = {.queue_max = config.queue_max,
+                              .settle_queue_max = config.settle_queue_max,
+                              .namespace_parts = 2,
+                              .queue_wait_max = config.queue_wait_max}},
+                  store, clock, telemetry);
   Sweep sweep(**disk, store, clock, telemetry, config.sweep_bytes_per_second);
   const Sweeper sweeper(config.sweep_interval, sweep, telemetry);
   AddGauges(telemetry, shards, **disk, clock, sweep);
   AddProcessMetrics(telemetry);
   if (const auto found = FindNewestBackup(config.backup_dir)) telemetry.BackupFound(*found);
-  IdempotencyService service(shards, policies, (*gate)->authenticator(), telemetry, tracer.get());
+  IdempotencyService service(shards, policies, (*gate)->authenticator(), telemetry, tracer.get(),
+                             CallBytesMax(config));
   telemetry.AddGauge(kSessionsGauge, {}, [&] { return static_cast<double>(service.sessions()); });
+  telemetry.AddGauge(kCallBytesGauge, {},
+                     [&] { return static_cast<double>(service.call_bytes()); });
   std::atomic<bool> stop_backup{false};
   JsonAuditLog audit_log(log);
   const auto status = [sources =
@@ -271,8 +339,12 @@ int Serve(const Config& config, const Machine& machine) {
                       .clock = clock,
                       .telemetry = telemetry,
                       .audit_log = audit_log});
+  Liveness liveness;
+  liveness.Watch([&] {
+    return shards.Alive() ? absl::OkStatus() : absl::UnavailableError("an executor hangs");
+  });
   const auto live = [&] {
-    return store_failed ? absl::UnavailableError("the store has failed") : absl::OkStatus();
+    return store_failed ? absl::UnavailableError("the store has failed") : liveness.Ask();
   };
   const auto ready = [&] {
     return serving ? live() : absl::UnavailableError("starting or draining");
@@ -294,11 +366,16 @@ int Serve(const Config& config, const Machine& machine) {
                           .service_name = idempotency::v1::IdempotencyService::service_full_name(),
                           .buffer_bytes_max = CallBytesMax(config),
                           .queues = CallQueueCount(AvailableCores()),
-                          .accept = [&](CallQueue& queue) { service.Accept(queue); }},
+                          .accept = [&](CallQueue& queue) { service.Accept(queue); },
+                          .connections_max = connections->all,
+                          .connections_per_peer_max = connections->per_peer,
+                          .on_refused = RefusedLogger(log)},
                          service);
   if (!server.ok()) return Fail(server.status());
-  auto admin_server = ListenForAdmin(config, **gate, admin);
+  auto admin_server = ListenForAdmin(config, **gate, admin, log);
   if (!admin_server.ok()) return Fail(admin_server.status());
+  Watch(**server, "api", liveness, telemetry);
+  if (*admin_server != nullptr) Watch(**admin_server, "admin", liveness, telemetry);
 
   (*gate)->Warn();
   serving = true;
@@ -324,11 +401,13 @@ int Serve(const Config& config, const Machine& machine) {
   const absl::Duration bound = config.drain_window + config.shutdown_grace;
   alarm(static_cast<unsigned>(absl::ToInt64Seconds(bound)) + kWatchdogSeconds);
   serving = false;
+  liveness.End();  // From here on the watchdog watches.
   (*server)->StopServing();
   if (*admin_server != nullptr) (*admin_server)->StopServing();
   admin.RequestStop();
   shards.StartDraining();
   if (!store_failed) WaitForSecondSignal(stop_signals, config.drain_window);
+  service.RefuseCalls();
   service.EndSessions();
   service.AwaitIdle(config.shutdown_grace);
   (*server)->Shutdown();

@@ -53,6 +53,9 @@ struct Config {
   Durability durability = Durability::kFsync;
   std::size_t queue_max = 10'000;         // Of an executor: Reserve and Inspect.
   std::size_t settle_queue_max = 10'000;  // Of an executor: Commit, Extend, Release.
+  absl::Duration queue_wait_max = absl::Milliseconds(500);  // 0: no bound.
+  std::uint64_t connections_max = 0;           // 0: as many as there are descriptors for.
+  std::uint64_t connections_per_peer_max = 0;  // 0: half of them.
   absl::Duration restart_grace = absl::Seconds(15);
   absl::Duration drain_window = absl::Seconds(2);
   absl::Duration shutdown_grace = absl::Seconds(10);

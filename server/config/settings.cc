@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint32_t kShardsMax = 256;
 constexpr std::uint64_t kQueueMax = 1'000'000;
 constexpr std::uint64_t kWaitersMax = 1'000'000;
+constexpr std::uint64_t kConnectionsMax = 1'000'000;
+constexpr std::uint64_t kQuotaMax = 1'000'000'000;
 constexpr std::uint64_t kBackupsMax = 1'000;
 constexpr absl::Duration kGraceMax = absl::Hours(1);
 constexpr absl::Duration kDowntimeMax = absl::Hours(24 * 3650);
@@ -77,6 +79,21 @@ constexpr Setting kSettings[] = {
      "The same for Commit, Extend and Release, which have room of their own.",
      [](absl::string_view text, Config& c) {
        return Assign(ParseWhole(text, 1, kQueueMax), c.settle_queue_max);
+     }},
+    {"queue_wait_max", "DURATION", "500ms",
+     "Reserve and Inspect are refused while requests wait longer than that, 0s to 1m. 0s: never.",
+     [](absl::string_view text, Config& c) {
+       return Assign(ParseDuration(text, absl::ZeroDuration(), absl::Minutes(1)), c.queue_wait_max);
+     }},
+    {"connections_max", "N", "0",
+     "Connections to the gRPC port, 0 to 1000000. 0: as descriptors allow, at most 10000.",
+     [](absl::string_view text, Config& c) {
+       return Assign(ParseWhole(text, 0, kConnectionsMax), c.connections_max);
+     }},
+    {"connections_per_peer_max", "N", "0",
+     "Those from one address, 0 to 1000000. 0: half of connections_max.",
+     [](absl::string_view text, Config& c) {
+       return Assign(ParseWhole(text, 0, kConnectionsMax), c.connections_per_peer_max);
      }},
     {"restart_grace", "DURATION", "15s",
      "How long leases that ran out while the server was down are still honoured, 0s to 1h.",
@@ -246,6 +263,23 @@ constexpr PolicySetting kPolicySettings[] = {
     {"waiters_max", "10000", "Calls that may wait in the namespace, 0 to 1000000.",
      [](absl::string_view text, Policy& p) {
        return Assign(ParseWhole(text, 0, kWaitersMax), p.waiters_max);
+     }},
+    {"quota.rate", "0",
+     "Reserve and Inspect operations a second, 0 to 1000000000; a Batch counts as all that are in "
+     "it. 0: no limit.",
+     [](absl::string_view text, Policy& p) {
+       return Assign(ParseWhole(text, 0, kQuotaMax), p.quota.rate);
+     }},
+    {"quota.burst", "0",
+     "So many of them at once, after a rest, 0 to 1000000000. 0: a second's worth.",
+     [](absl::string_view text, Policy& p) {
+       return Assign(ParseWhole(text, 0, kQuotaMax), p.quota.burst);
+     }},
+    {"quota.concurrency", "0",
+     "So many of them in flight, 0 to 1000000000; those that wait for a holder don't count. 0: no "
+     "limit.",
+     [](absl::string_view text, Policy& p) {
+       return Assign(ParseWhole(text, 0, kQuotaMax), p.quota.concurrency);
      }},
 };
 

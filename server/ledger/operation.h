@@ -79,6 +79,8 @@ enum class Refusal : std::uint8_t {
   kCancelled,
   kNamespaceNotAllowed,
   kReplyTooLarge,
+  kMemoryFull,
+  kQuotaExceeded,
   // A write may or may not have survived.
   kOutcomeUnknown,
 };

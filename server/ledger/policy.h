@@ -55,6 +55,14 @@ struct DurationBounds {
   bool operator==(const DurationBounds&) const = default;
 };
 
+// What a namespace's Reserves and Inspects may take; 0: no limit.
+struct Quota {
+  std::uint64_t rate = 0;         // Operations a second, over time.
+  std::uint64_t burst = 0;        // At once, after a rest; 0: a second's worth.
+  std::uint64_t concurrency = 0;  // In flight; those that are parked don't count.
+  bool operator==(const Quota&) const = default;
+};
+
 // The defaults are those of a namespace that no configuration speaks of.
 struct Policy {
   DurationBounds lease{limits::kLeaseMin, limits::kLeaseMax, absl::Minutes(2)};
@@ -70,6 +78,7 @@ struct Policy {
   std::size_t waiters_max = 10'000;
   // Which of the listed namespaces it is of, as the metrics have it: PolicyTable says.
   NamespaceId listed_as;
+  Quota quota;
   bool operator==(const Policy&) const = default;
 };
 

@@ -94,7 +94,9 @@ absl::Status HttpServer::Start() {
                             "request_timeout_ms", request_ms.c_str(), "connection_queue",
                             queue.c_str(),
                             // An idle connection would hold a thread.
-                            "enable_keep_alive", "no", "enable_directory_listing", "no", nullptr};
+                            "enable_keep_alive", "no",
+                            // What a path says is what is looked at: "%00" would end it.
+                            "decode_url", "no", "enable_directory_listing", "no", nullptr};
   mg_callbacks callbacks{};
   callbacks.begin_request = &HttpServer::Handle;
   callbacks.http_error = &HttpServer::RefuseMalformed;

@@ -40,9 +40,10 @@ class HttpServer {
     // What /readyz says beside "ok"; nothing if that is empty. Traffic goes on:
     // what settles reservations must get through.
     std::function<std::string()> warning = [] { return std::string(); };
-    int request_millis_max = 5'000;
+    int request_millis_max = 2'000;
   };
-  static constexpr int kThreads = 4;
+  // Each may be held by a client that sends its request slowly.
+  static constexpr int kThreads = 64;
   static constexpr int kQueueMax = 64;
 
   // The message of a failure is one line that names the address.

@@ -18,6 +18,14 @@ inline constexpr GaugeFamily kQueueDepthGauge{"idempotency_queue_depth",
 inline constexpr GaugeFamily kWaitersGauge{"idempotency_waiters",
                                            "Reserve calls that are parked until a holder is done."};
 inline constexpr GaugeFamily kSessionsGauge{"idempotency_sessions", "Sessions that are open."};
+inline constexpr GaugeFamily kConnectionsGauge{"idempotency_connections",
+                                               "Connections that are open, by port."};
+inline constexpr CounterFamily kConnectionsRefusedCounter{
+    "idempotency_connections_refused_total",
+    "Connections that were closed at once, by port and cause."};
+inline constexpr GaugeFamily kCallBytesGauge{
+    "idempotency_call_bytes",
+    "Memory of requests in flight and of answers that clients have not taken yet."};
 inline constexpr GaugeFamily kStoredKeysGauge{
     "idempotency_stored_keys",
     "Keys in the store, estimated; expired ones count until their space is reclaimed."};
@@ -116,6 +124,8 @@ inline constexpr CounterFamily kStoreLogWrittenCounter{
 // Every one, so that a test can compare them with docs/metrics.md.
 inline constexpr GaugeFamily kGaugeFamilies[] = {kQueueDepthGauge,
                                                  kWaitersGauge,
+                                                 kConnectionsGauge,
+                                                 kCallBytesGauge,
                                                  kSessionsGauge,
                                                  kStoredKeysGauge,
                                                  kClockStepGauge,
@@ -144,17 +154,11 @@ inline constexpr GaugeFamily kGaugeFamilies[] = {kQueueDepthGauge,
                                                  kStoreTableFilesGauge,
                                                  kStoreLogGauge,
                                                  kCertificateExpiryGauge};
-inline constexpr CounterFamily kCounterFamilies[] = {kProcessCpuCounter,
-                                                     kSpansExportedCounter,
-                                                     kSpansDroppedCounter,
-                                                     kStoreBlockCacheHitsCounter,
-                                                     kStoreBlockCacheMissesCounter,
-                                                     kStoreStallCounter,
-                                                     kStoreCompactionReadCounter,
-                                                     kStoreCompactionWrittenCounter,
-                                                     kStoreFlushedCounter,
-                                                     kStoreLogWrittenCounter,
-                                                     kReloadsCounter,
-                                                     kAuthFailuresCounter};
+inline constexpr CounterFamily kCounterFamilies[] = {
+    kProcessCpuCounter,   kConnectionsRefusedCounter,  kSpansExportedCounter,
+    kSpansDroppedCounter, kStoreBlockCacheHitsCounter, kStoreBlockCacheMissesCounter,
+    kStoreStallCounter,   kStoreCompactionReadCounter, kStoreCompactionWrittenCounter,
+    kStoreFlushedCounter, kStoreLogWrittenCounter,     kReloadsCounter,
+    kAuthFailuresCounter};
 
 }  // namespace onced

@@ -23,10 +23,6 @@ std::size_t BytesOf(const Result& result) {
   return bytes;
 }
 
-google::rpc::Status TooLarge() {
-  return ErrorOf(Refused{Refusal::kReplyTooLarge, std::nullopt, std::nullopt});
-}
-
 v1::BatchItem ItemOf(const BatchOutcome& outcome) {
   v1::BatchItem item;
   if (const auto* error = std::get_if<google::rpc::Status>(&outcome.answer)) {
@@ -60,7 +56,7 @@ v1::BatchItem ItemOf(const BatchOutcome& outcome) {
   return item;
 }
 
-v1::BatchItem SmallItemOf(const BatchOutcome& outcome) {
+v1::BatchItem SmallItemOf(const BatchOutcome& outcome, Refusal left_out) {
   v1::BatchItem item;
   const auto* answer = std::get_if<Answer>(&outcome.answer);
   if (answer != nullptr && std::holds_alternative<Fresh>(answer->reply)) {
@@ -69,7 +65,7 @@ v1::BatchItem SmallItemOf(const BatchOutcome& outcome) {
     previous.clear_checkpoint();
     previous.set_checkpoint_omitted(true);
   } else {
-    *item.mutable_error() = TooLarge();
+    *item.mutable_error() = ErrorOf(Refused{left_out, std::nullopt, std::nullopt});
   }
   return item;
 }
@@ -92,7 +88,7 @@ std::size_t LargePartBytes(const BatchOutcome& outcome) {
 }
 
 v1::BatchResponse BatchResponseOf(const std::vector<BatchOutcome>& outcomes,
-                                  std::size_t large_bytes_max) {
+                                  std::size_t large_bytes_max, Refusal left_out) {
   static_assert(limits::kBatchOperationsMax * kSmallItemBytes < limits::kMessageBytesMax);
   // Every item has its small part; the large ones share the rest, first come first served.
   std::size_t room =
@@ -102,7 +98,7 @@ v1::BatchResponse BatchResponseOf(const std::vector<BatchOutcome>& outcomes,
     const std::size_t large = LargePartBytes(outcome);
     const bool fits = large <= room;
     if (fits) room -= large;
-    *response.add_items() = fits ? ItemOf(outcome) : SmallItemOf(outcome);
+    *response.add_items() = fits ? ItemOf(outcome) : SmallItemOf(outcome, left_out);
   }
   return response;
 }

@@ -24,10 +24,11 @@ std::size_t LargePartBytes(const BatchOutcome& outcome);
 
 // One item for each outcome, in their order, less than 4 MiB in all, of which
 // results, records and checkpoints have at most `large_bytes_max`. Those that don't
-// fit become REPLY_TOO_LARGE; a grant is delivered in any case, if need be without
+// fit become errors for that reason; a grant is delivered in any case, if need be without
 // its predecessor's checkpoint.
 idempotency::v1::BatchResponse BatchResponseOf(
     const std::vector<BatchOutcome>& outcomes,
-    std::size_t large_bytes_max = limits::kMessageBytesMax);
+    std::size_t large_bytes_max = limits::kMessageBytesMax,
+    Refusal left_out = Refusal::kReplyTooLarge);
 
 }  // namespace onced

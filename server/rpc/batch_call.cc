@@ -6,9 +6,11 @@
 namespace onced {
 
 void BatchCall::Start(const idempotency::v1::BatchRequest& batch, const Validator& validator,
-                      absl::Time deadline) {
+                      absl::Time deadline, Quotas& quotas) {
   if (const auto error = BatchRun::CheckSize(batch.operations())) return Failed(*error);
-  run_.Check(batch.operations(), validator, deadline, {});
+  bytes_.Set(bytes_.bytes() + batch.operations().size() * ByteBudget::kOperationBytes);
+  run_.Check(batch.operations(), validator, deadline,
+             {.quotas = quotas, .has_room = budget_.HasRoomForNewWork()}, {});
   run_.Submit([this] { Reply(); });  // No tickets: none of them waits.
 }
 
@@ -19,7 +21,7 @@ void BatchCall::Failed(const google::rpc::Status& error) {
 
 void BatchCall::Reply() {
   run_.Count();
-  call_.Reply(Serialize(run_.Response(limits::kMessageBytesMax)));
+  call_.Reply(Serialize(run_.Response(limits::kMessageBytesMax, bytes_)));
 }
 
 }  // namespace onced

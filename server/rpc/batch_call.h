@@ -18,20 +18,28 @@ namespace onced {
 // Lifetime:  the call's, which is replied to at the end of either.
 class BatchCall final : public UnaryCall::Work {
  public:
-  BatchCall(ShardSet& shards, Telemetry& telemetry, CallsInFlight& in_flight, UnaryCall& call,
-            CallTrace trace)
+  BatchCall(ShardSet& shards, Telemetry& telemetry, CallsInFlight& in_flight, ByteBudget& budget,
+            UnaryCall& call, CallTrace trace)
       : in_flight_(in_flight),
+        budget_(budget),
+        bytes_(budget),
         run_(Method::kBatch, shards, telemetry, std::move(trace)),
         call_(call) {}
 
+  // Whether there is memory for the request.
+  bool TryTakeRoom() {
+    return bytes_.TryTake(ByteBudget::kCallBytes + call_.request().Length(), BytesFor::kSettling);
+  }
   void Start(const idempotency::v1::BatchRequest& batch, const Validator& validator,
-             absl::Time deadline);
+             absl::Time deadline, Quotas& quotas);
   void Failed(const google::rpc::Status& error);
 
  private:
   void Reply();
 
   const CallsInFlight::One in_flight_;
+  const ByteBudget& budget_;
+  ByteShare bytes_;
   BatchRun run_;
   UnaryCall& call_;
 };

@@ -47,8 +47,16 @@ std::optional<google::rpc::Status> BatchRun::CheckSize(const Operations& operati
       absl::StrCat("must have 1 to ", limits::kBatchOperationsMax, " items, has ", size)});
 }
 
+std::optional<google::rpc::Status> BatchRun::Admit(Request& request,
+                                                   const Admission& admission) const {
+  if (Settles(request)) return std::nullopt;
+  if (!admission.has_room)
+    return ErrorOf(onced::Refused{Refusal::kMemoryFull, std::nullopt, std::nullopt});
+  return TakeQuota(admission.quotas, shards_.Now(), request);
+}
+
 void BatchRun::Check(const Operations& operations, const Validator& validator, absl::Time deadline,
-                     const Waiting& waiting) {
+                     const Admission& admission, const Waiting& waiting) {
   share_ = waiting.share;
   const auto waits =
       share_ == nullptr ? Validator::Waiting::kRefused : Validator::Waiting::kAllowed;
@@ -65,6 +73,10 @@ void BatchRun::Check(const Operations& operations, const Validator& validator, a
       continue;
     }
     Request request = std::get<Request>(std::move(checked));
+    if (auto refused = Admit(request, admission)) {
+      outcome.answer = *std::move(refused);
+      continue;
+    }
     request.deadline = deadline;
     trace_.Mark(request.operation);
     const bool claims = ClaimsWait(request, waiting);
@@ -111,6 +123,19 @@ void BatchRun::OneLess() {
   if (open_.fetch_sub(1) != 1) return;
   auto done = std::move(done_);  // Which may destroy this.
   done();
+}
+
+v1::BatchResponse BatchRun::Response(std::size_t large_bytes_max, ByteShare& room) const {
+  std::size_t wanted = 0;
+  for (const BatchOutcome& outcome : outcomes_) wanted += LargePartBytes(outcome);
+  wanted = std::min(wanted, large_bytes_max);
+  room.Set(ByteBudget::kCallBytes);  // The request has gone.
+  const std::size_t granted = room.TakeUpTo(wanted, BytesFor::kNewWork);
+  v1::BatchResponse response =
+      BatchResponseOf(outcomes_, granted < wanted ? granted : large_bytes_max,
+                      granted < wanted ? Refusal::kMemoryFull : Refusal::kReplyTooLarge);
+  room.Set(ByteBudget::kCallBytes + response.ByteSizeLong());
+  return response;
 }
 
 void BatchRun::Count() {

@@ -16,9 +16,11 @@
 #include "idempotency/v1/idempotency.pb.h"
 #include "server/base/telemetry.h"
 #include "server/rpc/batch.h"
+#include "server/rpc/byte_budget.h"
 #include "server/rpc/call.h"
 #include "server/rpc/call_trace.h"
 #include "server/rpc/connection_waits.h"
+#include "server/rpc/quotas.h"
 #include "server/rpc/validate.h"
 #include "server/shard/shard_set.h"
 
@@ -53,18 +55,22 @@ class BatchRun {
     // Else none is parked: a CONFLICT comes at once.
     bool may_park = false;
   };
+  // What new work among them is subject to. What settles reservations isn't.
+  struct Admission {
+    Quotas& quotas;
+    bool has_room = true;  // There is memory for it.
+  };
   void Check(const Operations& operations, const Validator& validator, absl::Time deadline,
-             const Waiting& waiting);
+             const Admission& admission, const Waiting& waiting);
   // Whether one of them may be parked.
   bool may_wait() const { return may_wait_; }
   // What was in order is executed. The tickets of those that may be parked.
   std::vector<ShardSet::Ticket> Submit(absl::AnyInvocable<void()> done);
 
   void Count();
-  // See BatchResponseOf().
-  idempotency::v1::BatchResponse Response(std::size_t large_bytes_max) const {
-    return BatchResponseOf(outcomes_, large_bytes_max);
-  }
+  // See BatchResponseOf(). What large parts of it there is no room for is left out, and it
+  // has its share when this returns.
+  idempotency::v1::BatchResponse Response(std::size_t large_bytes_max, ByteShare& room) const;
   // Instead of all that: they were refused together.
   void Refused(const google::rpc::Status& error) {
     meter_.Failed(error, absl::ZeroDuration());
@@ -72,6 +78,8 @@ class BatchRun {
   }
 
  private:
+  // Why it isn't executed, if it isn't.
+  std::optional<google::rpc::Status> Admit(Request& request, const Admission& admission) const;
   // Makes a Reserve that can't be parked one that doesn't wait.
   bool ClaimsWait(Request& request, const Waiting& waiting);
   void Answered(std::uint32_t index, bool waited, Answer answer);

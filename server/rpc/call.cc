@@ -21,6 +21,20 @@ absl::Time DeadlineOf(const grpc::ServerContextBase& context, absl::Time now) {
   return now + absl::Seconds(rest.tv_sec) + absl::Nanoseconds(rest.tv_nsec);
 }
 
+// Of what was stored only there may be much, and it can be asked for again.
+bool SingleCall::TakeRoomFor(const grpc::ByteBuffer& response, const Reply& reply) {
+  const std::size_t size = response.Length();
+  bytes_.Set(ByteBudget::kCallBytes);  // The request has gone.
+  if (size > ByteBudget::kSmallBytes && !std::holds_alternative<Fresh>(reply))
+    return bytes_.TryTake(size, use_);
+  bytes_.Set(ByteBudget::kCallBytes + size);
+  return true;
+}
+
+google::rpc::Status SingleCall::NoRoom() {
+  return ErrorOf(Refused{Refusal::kMemoryFull, std::nullopt, std::nullopt});
+}
+
 void SingleCall::Fail(const google::rpc::Status& error, const Answer* answer) {
   StopWaiting();
   meter_.Failed(error, answer != nullptr ? answer->waited : absl::ZeroDuration());

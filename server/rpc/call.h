@@ -10,6 +10,7 @@
 #include "google/rpc/status.pb.h"
 #include "server/base/telemetry.h"
 #include "server/ledger/operation.h"
+#include "server/rpc/byte_budget.h"
 #include "server/rpc/call_trace.h"
 #include "server/rpc/calls_in_flight.h"
 #include "server/rpc/connection_waits.h"
@@ -50,12 +51,20 @@ absl::Time DeadlineOf(const grpc::ServerContextBase& context, absl::Time now);
 class SingleCall final : public UnaryCall::Work {
  public:
   SingleCall(Method method, ShardSet& shards, Telemetry& telemetry, CallsInFlight& in_flight,
-             UnaryCall& call, CallTrace trace)
+             ByteBudget& budget, UnaryCall& call, CallTrace trace)
       : in_flight_(in_flight),
         shards_(shards),
         meter_(method, shards, telemetry),
+        use_(method == Method::kReserve || method == Method::kInspect ? BytesFor::kNewWork
+                                                                      : BytesFor::kSettling),
+        bytes_(budget),
         call_(call),
         trace_(std::move(trace)) {}
+
+  // Whether there is memory for the request.
+  bool TryTakeRoom() {
+    return bytes_.TryTake(ByteBudget::kCallBytes + call_.request().Length(), use_);
+  }
 
   // Whether the call may wait, at the expense of its connection's share.
   bool TryWait(ConnectionWaits& waits) {
@@ -78,10 +87,15 @@ class SingleCall final : public UnaryCall::Work {
     if (const auto* refused = std::get_if<Refused>(&answer.reply)) {
       return Fail(ErrorOf(*refused), &answer);
     }
-    Succeed(Serialize(encode(answer)), answer);
+    const grpc::ByteBuffer response = Serialize(encode(answer));
+    if (!TakeRoomFor(response, answer.reply)) return Fail(NoRoom(), &answer);
+    Succeed(response, answer);
   }
 
  private:
+  // Whether it may be sent, and stay in memory until its reader has taken it.
+  bool TakeRoomFor(const grpc::ByteBuffer& response, const Reply& reply);
+  static google::rpc::Status NoRoom();
   // `answer` is nullptr if it was not executed.
   void Fail(const google::rpc::Status& error, const Answer* answer);
   void Succeed(const grpc::ByteBuffer& response, const Answer& answer);
@@ -95,6 +109,8 @@ class SingleCall final : public UnaryCall::Work {
   const CallsInFlight::One in_flight_;
   ShardSet& shards_;
   const CallMeter meter_;
+  const BytesFor use_;
+  ByteShare bytes_;
   UnaryCall& call_;
   CallTrace trace_;
   std::optional<ShardSet::Ticket> ticket_;

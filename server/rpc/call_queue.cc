@@ -47,11 +47,26 @@ void CallQueue::Run(const Accept& accept) {
 }
 
 void CallQueue::End() {
-  queue_->Shutdown();
+  {
+    const MutexLock lock(mutex_);
+    ended_ = true;
+    queue_->Shutdown();
+  }
   void* event = nullptr;
   bool ok = false;
   while (queue_->Next(&event, &ok)) {  // gRPC's own events, of which it doesn't tell.
   }
+}
+
+bool CallQueue::Alive() {
+  const bool alive = heartbeat_.Alive([this] { Knock(); });
+  const MutexLock lock(mutex_);
+  return alive || ended_;
+}
+
+void CallQueue::Knock() {
+  const MutexLock lock(mutex_);
+  if (!ended_) alarm_.Set(queue_.get(), gpr_inf_past(GPR_CLOCK_MONOTONIC), beat_.tag());
 }
 
 bool CallQueue::Next(void** event, bool* ok) {

@@ -1,8 +1,10 @@
 // A completion queue of gRPC's, and the thread that takes events off it.
 #pragma once
 
+#include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,6 +13,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "server/base/heartbeat.h"
 #include "server/base/mutex.h"
 #include "server/base/thread_role.h"
 
@@ -22,8 +25,8 @@ namespace onced {
 // of a process that wait in queues contend so, whatever server they are of: a queue
 // with few callers is looked at now and then, and not waited in.
 //
-// Threads:  Happened(), and what is marked so, on the queue's own thread; the rest on
-//           the owner's.
+// Threads:  Happened(), and what is marked so, on the queue's own thread; Alive() on any;
+//           the rest on the owner's.
 // Lifetime: as ServerBuilder wants it: it outlives the server, and the server is
 //           shut down before Join().
 // Promise:  the thread ends once nothing is expected any more, and not before.
@@ -53,8 +56,9 @@ class CallQueue {
   // How many there are. For few, each event of a call may take 20 ms.
   enum class Callers : std::uint8_t { kMany, kFew };
 
-  CallQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue, Callers callers)
-      : queue_(std::move(queue)), looks_(callers == Callers::kFew) {}
+  CallQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue, Callers callers,
+            std::chrono::nanoseconds patience = Heartbeat::kPatience)
+      : queue_(std::move(queue)), heartbeat_(patience), looks_(callers == Callers::kFew) {}
   ~CallQueue();
   CallQueue(const CallQueue&) = delete;
   CallQueue& operator=(const CallQueue&) = delete;
@@ -67,6 +71,8 @@ class CallQueue {
   void Hasten() ABSL_LOCKS_EXCLUDED(mutex_);
   // Once it has been shut down: returns when every call has ended.
   void Join();
+  // Whether its thread turns; true once there is nothing left to do.
+  bool Alive();
 
   // One more object that waits for events, and one less: on the queue's thread.
   void Expect() { ++expected(); }
@@ -76,6 +82,9 @@ class CallQueue {
   void Run(const Accept& accept);
   // Shuts it down, and waits until gRPC has done with it.
   void End();
+  // Has an event come.
+  void Knock() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Beat(bool /*ok*/) { heartbeat_.Beat(); }
   // Returns an event when there is one. False: the queue is shut down, and empty.
   bool Next(void** event, bool* ok) RUNS_ON(thread_);
   // Returns after a while, or at once if there is haste; which it says.
@@ -93,6 +102,11 @@ class CallQueue {
   Mutex mutex_;
   CondVar hastened_;
   bool haste_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // It is shut down: nothing may be begun.
+  grpc::Alarm alarm_ ABSL_GUARDED_BY(mutex_);
+
+  Heartbeat heartbeat_;
+  Tag<CallQueue, &CallQueue::Beat> beat_{*this};
 
   // Its own thread only.
   ThreadRole thread_;

@@ -93,6 +93,13 @@ constexpr Mapping MappingOf(Refusal refusal) {
     case Refusal::kReplyTooLarge:
       return {RESOURCE_EXHAUSTED, v1::ERROR_REASON_REPLY_TOO_LARGE, Retry::kAtOnce,
               "the answer does not fit into the batch's reply; ask for this key by itself"};
+    case Refusal::kMemoryFull:
+      return {RESOURCE_EXHAUSTED, v1::ERROR_REASON_MEMORY_FULL, Retry::kSoon,
+              "requests and answers in flight take all the memory there is for them; "
+              "nothing was done"};
+    case Refusal::kQuotaExceeded:
+      return {RESOURCE_EXHAUSTED, v1::ERROR_REASON_QUOTA_EXCEEDED, Retry::kSoon,
+              "the namespace has used up its quota; nothing was done"};
     case Refusal::kOutcomeUnknown:
       return {UNAVAILABLE, v1::ERROR_REASON_OUTCOME_UNKNOWN, Retry::kAfterRestart,
               "the store failed while writing: the change may or may not have survived; "
@@ -190,14 +197,16 @@ google::rpc::Status NewError(grpc::StatusCode code, std::string message,
   return error;
 }
 
-void AddRetryInfo(Retry retry, google::rpc::Status& error) {
-  if (retry == Retry::kNever) return;
+void AddRetryInfo(double seconds, google::rpc::Status& error) {
   google::rpc::RetryInfo info;
-  const double seconds = RetryDelaySeconds(retry);
   info.mutable_retry_delay()->set_seconds(static_cast<std::int64_t>(seconds));
   info.mutable_retry_delay()->set_nanos(
       static_cast<std::int32_t>((seconds - static_cast<std::int64_t>(seconds)) * 1e9));
   error.add_details()->PackFrom(info);
+}
+
+void AddRetryInfo(Retry retry, google::rpc::Status& error) {
+  if (retry != Retry::kNever) AddRetryInfo(RetryDelaySeconds(retry), error);
 }
 
 google::rpc::ErrorInfo InfoOf(const std::string& reason) {
@@ -212,13 +221,43 @@ google::rpc::ErrorInfo InfoOf(v1::ErrorReason reason) {
 
 }  // namespace
 
+namespace {
+
+google::rpc::Status PlainErrorOf(Refusal refusal) {
+  const Mapping mapping = MappingOf(refusal);
+  google::rpc::Status error = NewError(mapping.code, mapping.message, InfoOf(mapping.reason));
+  AddRetryInfo(mapping.retry, error);
+  return error;
+}
+
+// Made once: under overload they are what most answers are.
+const google::rpc::Status& PlainError(Refusal refusal) {
+  static const auto kErrors = [] {
+    std::vector<google::rpc::Status> errors;
+    for (int i = 0; i <= static_cast<int>(Refusal::kOutcomeUnknown); ++i)
+      errors.push_back(PlainErrorOf(static_cast<Refusal>(i)));
+    return errors;
+  }();
+  return kErrors[static_cast<std::size_t>(refusal)];
+}
+
+}  // namespace
+
 google::rpc::Status ErrorOf(const Refused& refused) {
+  if (!refused.state.has_value() && !refused.fence.has_value()) return PlainError(refused.reason);
   const Mapping mapping = MappingOf(refused.reason);
   google::rpc::ErrorInfo info = InfoOf(mapping.reason.FullName());
   if (refused.state) (*info.mutable_metadata())["state"] = NameOf(*refused.state);
   if (refused.fence) (*info.mutable_metadata())["fence"] = absl::StrCat(refused.fence->value);
   google::rpc::Status error = NewError(mapping.code, mapping.message, info);
   AddRetryInfo(mapping.retry, error);
+  return error;
+}
+
+google::rpc::Status ErrorOf(Refusal refusal, absl::Duration retry_delay) {
+  const Mapping mapping = MappingOf(refusal);
+  google::rpc::Status error = NewError(mapping.code, mapping.message, InfoOf(mapping.reason));
+  AddRetryInfo(absl::ToDoubleSeconds(retry_delay), error);
   return error;
 }
 

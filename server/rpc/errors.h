@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "google/rpc/status.pb.h"
 #include "server/ledger/operation.h"
 
@@ -25,6 +26,8 @@ struct Violation {
 // The google.rpc.Status of a refusal, with ErrorInfo and, where the caller may
 // try again, RetryInfo.
 google::rpc::Status ErrorOf(const Refused& refused);
+// The same, of a refusal that ends after `retry_delay`.
+google::rpc::Status ErrorOf(Refusal refusal, absl::Duration retry_delay);
 // INVALID_ARGUMENT with one BadRequest violation a field; `violations` isn't empty.
 google::rpc::Status ErrorOf(const std::vector<Violation>& violations);
 google::rpc::Status ErrorOf(const Violation& violation);

@@ -3,14 +3,8 @@
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/resource_quota.h>
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -29,6 +23,8 @@ constexpr int kKeepaliveMs = 60'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
 // Clients that ping more often than this are told to calm down.
 constexpr int kClientPingMinMs = 10'000;
+// One without calls takes a descriptor; a client opens another one when it has a call.
+constexpr int kConnectionIdleMs = 5 * 60'000;
 // Old connections are asked to reconnect, so that load spreads; the grace is
 // longer than the longest wait.
 constexpr int kConnectionAgeMs = 20 * 60'000;
@@ -59,38 +55,15 @@ void SetLimits(grpc::ServerBuilder& builder, const GrpcServer::Options& options)
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kClientPingMinMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kConnectionIdleMs);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kConnectionAgeMs);
   builder.AddChannelArgument(
       GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
       options.long_calls ? std::numeric_limits<int>::max() : kConnectionGraceMs);
-  // Else two servers share one port in silence, and half of the calls go to each.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
   grpc::ResourceQuota quota("onced");
   quota.Resize(options.buffer_bytes_max);
   builder.SetResourceQuota(quota);
-}
-
-// gRPC doesn't say why it could not listen: asks the kernel once more.
-std::string WhyNot(const std::string& address) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos) return "is not host:port";
-  std::string host = address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
-  const addrinfo hints{.ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM};
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.empty() ? nullptr : host.c_str(),
-                                address.substr(colon + 1).c_str(), &hints, &found);
-  if (error != 0) return gai_strerror(error);
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> freed(found, &freeaddrinfo);
-  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return std::strerror(errno);
-  const int on = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  const bool bound = bind(fd, found->ai_addr, found->ai_addrlen) == 0 && listen(fd, 1) == 0;
-  const std::string why = bound ? "gRPC refused it" : std::strerror(errno);
-  close(fd);
-  return why;
 }
 
 }  // namespace
@@ -102,22 +75,38 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Listen(const Options& op
   // develops gRPC, at some percent of every call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   std::unique_ptr<GrpcServer> made(new GrpcServer(options));
+  auto acceptor = Acceptor::Listen({.setting = options.setting,
+                                    .address = options.address,
+                                    .connections_max = options.connections_max,
+                                    .connections_per_peer_max = options.connections_per_peer_max,
+                                    .on_refused = options.on_refused,
+                                    .patience = options.patience});
+  if (!acceptor.ok()) return acceptor.status();
   grpc::ServerBuilder builder;
   SetLimits(builder, options);
-  builder.AddListeningPort(options.address, made->credentials_, &made->port_);
+  using Builder = grpc::ServerBuilder::experimental_type;
+  const std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> connections =
+      builder.experimental().AddExternalConnectionAcceptor(Builder::ExternalConnectionType::FROM_FD,
+                                                           made->credentials_);
   builder.RegisterService(&service);
   builder.RegisterService(&made->health_);
   for (grpc::Service* each : made->reflection_.services()) builder.RegisterService(each);
   for (int i = 0; i < options.queues; ++i) {
-    made->queues_.push_back(
-        std::make_unique<CallQueue>(builder.AddCompletionQueue(), options.callers));
+    made->queues_.push_back(std::make_unique<CallQueue>(builder.AddCompletionQueue(),
+                                                        options.callers, options.patience));
   }
   made->server_ = builder.BuildAndStart();
   if (made->server_ == nullptr) {
-    return absl::UnavailableError(absl::StrCat(options.setting, ": can't listen on ",
-                                               options.address, ": ", WhyNot(options.address)));
+    return absl::UnavailableError(absl::StrCat(options.setting, ": gRPC doesn't start"));
   }
   made->Start(options.accept);
+  made->acceptor_ = *std::move(acceptor);
+  made->acceptor_->Start([connections](int fd, int listener) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.listener_fd = listener;
+    connection.fd = fd;
+    connections->HandleNewConnection(&connection);
+  });
   return made;
 }
 
@@ -139,10 +128,19 @@ void GrpcServer::Start(const CallQueue::Accept& accept) {
   for (std::size_t i = 1; i < queues_.size(); ++i) queues_[i]->Start(accept);
 }
 
+absl::Status GrpcServer::Alive() {
+  if (!acceptor_->Alive()) return absl::UnavailableError("the acceptor hangs");
+  for (const auto& queue : queues_) {
+    if (!queue->Alive()) return absl::UnavailableError("a call queue hangs");
+  }
+  return absl::OkStatus();
+}
+
 void GrpcServer::StopServing() { health_.StopServing(); }
 
 void GrpcServer::Shutdown() {
   if (server_ == nullptr || std::exchange(shut_down_, true)) return;
+  if (acceptor_ != nullptr) acceptor_->Stop();
   health_.EndWatches();
   for (const auto& queue : queues_) queue->Hasten();
   // gRPC wants an absolute time on its own clock.

@@ -3,13 +3,17 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/base/heartbeat.h"
+#include "server/rpc/acceptor.h"
 #include "server/rpc/call_queue.h"
 #include "server/rpc/health_service.h"
 #include "server/rpc/reflection_service.h"
@@ -38,6 +42,12 @@ class GrpcServer {
     int queues = 1;
     CallQueue::Callers callers = CallQueue::Callers::kMany;
     CallQueue::Accept accept;
+    // See Acceptor.
+    std::size_t connections_max = 10'000;
+    std::size_t connections_per_peer_max = 10'000;
+    std::function<void(Acceptor::Refused why, const std::string& address)> on_refused;
+    // For an answer to Alive().
+    std::chrono::nanoseconds patience = Heartbeat::kPatience;
     // Calls may take longer than a connection is kept at most: it waits for them.
     bool long_calls = false;
   };
@@ -46,7 +56,10 @@ class GrpcServer {
                                                             grpc::Service& service);
   ~GrpcServer();
 
-  int port() const { return port_; }
+  int port() const { return acceptor_->port(); }
+  const Acceptor& acceptor() const { return *acceptor_; }
+  // An error names a thread that no longer turns. From any thread.
+  absl::Status Alive();
   // From now on the health service says NOT_SERVING, for good.
   void StopServing();
   // Takes no new calls, and soon cancels those that are still in flight: callers
@@ -64,8 +77,8 @@ class GrpcServer {
   const std::shared_ptr<grpc::ServerCredentials> credentials_;
   // After what calls need, and before the server, which they outlive.
   std::vector<std::unique_ptr<CallQueue>> queues_;
-  std::unique_ptr<grpc::Server> server_;  // Null: it could not listen.
-  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;  // Null: it could not start.
+  std::unique_ptr<Acceptor> acceptor_;    // Last: hands the server its connections.
   bool shut_down_ = false;
 };
 

@@ -14,18 +14,23 @@ namespace {
 
 namespace v1 = idempotency::v1;
 
+// Of a method and a queue, in a millisecond in which there is no room for them: a sixth of
+// a core's time to refuse them.
+constexpr int kCrowdedCallsMax = 8;
+
 }  // namespace
 
 IdempotencyService::IdempotencyService(ShardSet& shards, const PolicyTable& policies,
                                        const Authenticator& authenticator, Telemetry& telemetry,
-                                       Tracer* tracer)
+                                       Tracer* tracer, std::size_t call_bytes_max)
     : shards_(shards),
       policies_(policies),
       authenticator_(authenticator),
       telemetry_(telemetry),
       tracer_(tracer),
       methods_(MakeMethods()),
-      session_method_(MakeSessionMethod()) {}
+      session_method_(MakeSessionMethod()),
+      budget_(call_bytes_max) {}
 
 RpcTelemetry* IdempotencyService::Counter(Method method) {
   return telemetry_.OfRpc({.service = v1::IdempotencyService::service_full_name(),
@@ -41,7 +46,8 @@ void IdempotencyService::Accept(CallQueue& queue) {
 template <typename Message, typename EncoderFor>
 std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, UnaryCall& rpc,
                                                             EncoderFor encoder_for) {
-  auto owned = std::make_unique<SingleCall>(method, shards_, telemetry_, in_flight_, rpc,
+  if (refusing_) return RefuseDraining(method, rpc);
+  auto owned = std::make_unique<SingleCall>(method, shards_, telemetry_, in_flight_, budget_, rpc,
                                             CallTrace(tracer_, rpc.context(), method, shards_));
   SingleCall* const call = owned.get();
   const auto caller = authenticator_.Identify(rpc.context());
@@ -49,8 +55,18 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
     call->Failed(*stranger);
     return owned;
   }
+  const absl::Time deadline = DeadlineOf(rpc.context(), shards_.Now());
+  // Who is late already is told so at no cost. A Commit is executed all the same.
+  if (deadline <= shards_.Now() && method != Method::kCommit) {
+    call->Failed(ErrorOf(Refused{Refusal::kDeadlinePassed, std::nullopt, std::nullopt}));
+    return owned;
+  }
+  if (!call->TryTakeRoom()) {
+    call->Failed(ErrorOf(Refused{Refusal::kMemoryFull, std::nullopt, std::nullopt}));
+    return owned;
+  }
   Message message;
-  if (const auto violation = Parse(rpc.request(), message)) {
+  if (const auto violation = ParseBounded(rpc.request(), message)) {
     call->Failed(ErrorOf(*violation));
     return owned;
   }
@@ -60,7 +76,13 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
     return owned;
   }
   Request request = std::get<Request>(std::move(checked));
-  request.deadline = DeadlineOf(rpc.context(), shards_.Now());
+  if (!Settles(request)) {
+    if (const auto refused = TakeQuota(quotas_, shards_.Now(), request)) {
+      call->Failed(*refused);
+      return owned;
+    }
+  }
+  request.deadline = deadline;
   call->Traces(request);
   if (MayWait(request) && !call->TryWait(waits_)) {
     // Over its connection's share it does not wait: a CONFLICT comes at once.
@@ -76,20 +98,33 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
 }
 
 std::unique_ptr<UnaryCall::Work> IdempotencyService::BeginBatch(UnaryCall& rpc) {
+  if (refusing_) return RefuseDraining(Method::kBatch, rpc);
   auto call =
-      std::make_unique<BatchCall>(shards_, telemetry_, in_flight_, rpc,
+      std::make_unique<BatchCall>(shards_, telemetry_, in_flight_, budget_, rpc,
                                   CallTrace(tracer_, rpc.context(), Method::kBatch, shards_));
   const auto caller = authenticator_.Identify(rpc.context());
   v1::BatchRequest batch;
   if (const auto* stranger = std::get_if<google::rpc::Status>(&caller)) {
     call->Failed(*stranger);
-  } else if (const auto violation = Parse(rpc.request(), batch)) {
+  } else if (!call->TryTakeRoom()) {
+    call->Failed(ErrorOf(Refused{Refusal::kMemoryFull, std::nullopt, std::nullopt}));
+  } else if (const auto violation = ParseBounded(rpc.request(), batch)) {
     call->Failed(ErrorOf(*violation));
   } else {
     const Validator validator(policies_, std::get<Caller>(caller));
-    call->Start(batch, validator, DeadlineOf(rpc.context(), shards_.Now()));
+    call->Start(batch, validator, DeadlineOf(rpc.context(), shards_.Now()), quotas_);
   }
   return call;
+}
+
+// It isn't counted as one in flight: the end doesn't wait for it.
+std::unique_ptr<UnaryCall::Work> IdempotencyService::RefuseDraining(Method method,
+                                                                    UnaryCall& call) const {
+  const google::rpc::Status error =
+      ErrorOf(Refused{Refusal::kDraining, std::nullopt, std::nullopt});
+  CallMeter(method, shards_, telemetry_).Failed(error, absl::ZeroDuration());
+  call.Reply(ToGrpc(error));
+  return std::make_unique<UnaryCall::Work>();
 }
 
 std::vector<UnaryCall::Method> IdempotencyService::MakeMethods() {
@@ -101,6 +136,7 @@ std::vector<UnaryCall::Method> IdempotencyService::MakeMethods() {
       return Single<Message>(method, rpc, encoder_for);
     };
   };
+  const auto crowded = [this] { return shards_.Crowded(); };
   const auto always = [](auto* encode) { return [encode](const auto&) { return encode; }; };
   const auto inspected = [](const v1::InspectRequest& message) {
     return [include = message.include_result()](const Answer& answer) {
@@ -110,7 +146,9 @@ std::vector<UnaryCall::Method> IdempotencyService::MakeMethods() {
   return {{.request = requester(&RawService::RequestReserve),
            .begin = single(Method::kReserve, v1::ReserveRequest(), always(&ReserveResponseOf)),
            .cancels = true,
-           .telemetry = Counter(Method::kReserve)},
+           .telemetry = Counter(Method::kReserve),
+           .crowded = crowded,
+           .crowded_max = kCrowdedCallsMax},
           {.request = requester(&RawService::RequestCommit),
            .begin = single(Method::kCommit, v1::CommitRequest(), always(&CommitResponseOf)),
            .telemetry = Counter(Method::kCommit)},
@@ -122,10 +160,13 @@ std::vector<UnaryCall::Method> IdempotencyService::MakeMethods() {
            .telemetry = Counter(Method::kExtend)},
           {.request = requester(&RawService::RequestInspect),
            .begin = single(Method::kInspect, v1::InspectRequest(), inspected),
-           .telemetry = Counter(Method::kInspect)},
+           .telemetry = Counter(Method::kInspect),
+           .crowded = crowded,
+           .crowded_max = kCrowdedCallsMax},
           {.request = requester(&RawService::RequestBatch),
            .begin = [this](UnaryCall& rpc) { return BeginBatch(rpc); },
-           .telemetry = Counter(Method::kBatch)}};
+           .telemetry = Counter(Method::kBatch),
+           .crowded = crowded}};
 }
 
 StreamCall::Method IdempotencyService::MakeSessionMethod() {
@@ -140,7 +181,9 @@ StreamCall::Method IdempotencyService::MakeSessionMethod() {
                                          .tracer = tracer_,
                                          .in_flight = in_flight_,
                                          .waits = waits_,
-                                         .sessions = sessions_},
+                                         .sessions = sessions_,
+                                         .budget = budget_,
+                                         .quotas = quotas_},
                     call);
                 session->Start();
                 return session;

@@ -4,6 +4,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -12,9 +14,11 @@
 #include "server/base/tracer.h"
 #include "server/ledger/policy.h"
 #include "server/rpc/authenticator.h"
+#include "server/rpc/byte_budget.h"
 #include "server/rpc/call_queue.h"
 #include "server/rpc/calls_in_flight.h"
 #include "server/rpc/connection_waits.h"
+#include "server/rpc/quotas.h"
 #include "server/rpc/session_call.h"
 #include "server/rpc/sessions.h"
 #include "server/rpc/unary_call.h"
@@ -47,7 +51,8 @@ class IdempotencyService final : public RawService {
  public:
   IdempotencyService(ShardSet& shards, const PolicyTable& policies,
                      const Authenticator& authenticator, Telemetry& telemetry,
-                     Tracer* tracer = nullptr);  // nullptr: nothing is traced.
+                     Tracer* tracer = nullptr,  // nullptr: nothing is traced.
+                     std::size_t call_bytes_max = std::size_t{256} << 20);
 
   // Serves the calls that come by this queue.
   void Accept(CallQueue& queue);
@@ -55,6 +60,10 @@ class IdempotencyService final : public RawService {
   // Open sessions read no more, and end once all that they read is answered; no new
   // ones are opened. Returns at once.
   void EndSessions() { sessions_.EndAll(); }
+  // Memory that calls take.
+  std::size_t call_bytes() const { return budget_.used(); }
+  // From now on calls that come are refused, whatever they are.
+  void RefuseCalls() { refusing_ = true; }
   // Returns once no call is in flight, or after `patience`.
   void AwaitIdle(absl::Duration patience) { in_flight_.AwaitNone(patience); }
 
@@ -65,6 +74,7 @@ class IdempotencyService final : public RawService {
   std::unique_ptr<UnaryCall::Work> Single(Method method, UnaryCall& call, EncoderFor encoder_for);
   std::unique_ptr<UnaryCall::Work> BeginBatch(UnaryCall& call);
   RpcTelemetry* Counter(Method method);
+  std::unique_ptr<UnaryCall::Work> RefuseDraining(Method method, UnaryCall& call) const;
   std::vector<UnaryCall::Method> MakeMethods();
   StreamCall::Method MakeSessionMethod();
 
@@ -78,6 +88,9 @@ class IdempotencyService final : public RawService {
   const StreamCall::Method session_method_;
 
   // Shared; they lock themselves.
+  ByteBudget budget_;
+  Quotas quotas_;
+  std::atomic<bool> refusing_{false};
   ConnectionWaits waits_{kStreamsMax / 2};
   CallsInFlight in_flight_;
   Sessions<SessionCall> sessions_;

@@ -11,11 +11,20 @@ namespace onced {
 
 namespace v1 = idempotency::v1;
 
+namespace {
+
+google::rpc::Status NoRoom() {
+  return ErrorOf(Refused{Refusal::kMemoryFull, std::nullopt, std::nullopt});
+}
+
+}  // namespace
+
 void SessionCall::Start() {
   const bool opens = service_.sessions.Add(*this);
   if (!Hold()) return;  // Ended already, by EndAll().
   if (!opens) return End();
   if (const auto* stranger = std::get_if<google::rpc::Status>(&caller_)) Fail(*stranger);
+  if (!bytes_.TryTake(ByteBudget::kCallBytes, BytesFor::kSettling)) Fail(NoRoom());
   Proceed();
 }
 
@@ -74,7 +83,7 @@ void SessionCall::Take(const grpc::ByteBuffer& bytes) {
   const auto stranger = service_.authenticator.Recheck(call_.context(), std::get<Caller>(caller_));
   if (stranger.has_value()) return Fail(*stranger);
   v1::SessionRequest request;
-  const auto violation = Parse(bytes, request);
+  const auto violation = ParseBounded(bytes, request);
   if (!violation.has_value()) {
     const auto operations = static_cast<std::size_t>(request.operations_size());
     return Execute(request, {.messages = 1, .operations = operations, .bytes = bytes.Length()});
@@ -100,14 +109,13 @@ void SessionCall::Execute(const v1::SessionRequest& request, const SessionLoad& 
     waiting.may_park = flow_.MayWait(load);
     executing_.emplace(message, std::move(owned));
   }
-  if (const auto error = BatchRun::CheckSize(request.operations())) {
-    message->run.Refused(*error);
-    v1::SessionResponse response;
-    *response.mutable_error() = *error;
-    return Send(*message, std::move(response));
-  }
-  message->run.Check(request.operations(), Validator(service_.policies, std::get<Caller>(caller_)),
-                     deadline_, waiting);
+  if (const auto error = BatchRun::CheckSize(request.operations())) return Refuse(*message, *error);
+  const std::size_t bytes =
+      ByteBudget::kCallBytes + load.bytes + load.operations * ByteBudget::kOperationBytes;
+  if (!message->bytes->TryTake(bytes, BytesFor::kSettling)) return Refuse(*message, NoRoom());
+  message->run.Check(
+      request.operations(), Validator(service_.policies, std::get<Caller>(caller_)), deadline_,
+      {.quotas = service_.quotas, .has_room = service_.budget.HasRoomForNewWork()}, waiting);
   if (message->run.may_wait()) {
     const MutexLock lock(mutex_);
     flow_.Waits(load);
@@ -115,6 +123,13 @@ void SessionCall::Execute(const v1::SessionRequest& request, const SessionLoad& 
   }
   // From here on it may be gone; but no other one is made before this read is handled.
   Waits(message, message->run.Submit([this, message] { Answered(*message); }));
+}
+
+void SessionCall::Refuse(Message& message, const google::rpc::Status& error) {
+  message.run.Refused(error);
+  v1::SessionResponse response;
+  *response.mutable_error() = error;
+  Send(message, std::move(response));
 }
 
 void SessionCall::Waits(const Message* message, std::vector<ShardSet::Ticket> tickets) {
@@ -142,14 +157,14 @@ void SessionCall::Answered(Message& message) {
   }
   if (abandoned) return Send(message, {});  // Nobody is there to read it.
   v1::SessionResponse response;
-  v1::BatchResponse items = message.run.Response(large_bytes_max);
+  v1::BatchResponse items = message.run.Response(large_bytes_max, *message.bytes);
   response.mutable_items()->Swap(items.mutable_items());
   Send(message, std::move(response));
 }
 
-void SessionCall::Send(const Message& message, v1::SessionResponse response) {
+void SessionCall::Send(Message& message, v1::SessionResponse response) {
   response.set_id(message.id);
-  Unsent unsent{message.load, Serialize(response)};
+  Unsent unsent{message.load, Serialize(response), std::move(message.bytes)};
   std::unique_ptr<Message> done;  // Goes outside the lock.
   {
     const MutexLock lock(mutex_);

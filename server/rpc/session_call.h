@@ -49,11 +49,14 @@ class SessionCall final : public StreamCall::Work {
     CallsInFlight& in_flight;
     ConnectionWaits& waits;
     Sessions<SessionCall>& sessions;
+    ByteBudget& budget;
+    Quotas& quotas;
   };
 
   SessionCall(const Service& service, StreamCall& call)
       : in_flight_(service.in_flight),
         service_(service),
+        bytes_(service.budget),
         call_(call),
         deadline_(DeadlineOf(call.context(), service.shards.Now())),
         trace_context_(service.tracer != nullptr ? TraceContextOf(call.context()) : std::nullopt),
@@ -78,10 +81,12 @@ class SessionCall final : public StreamCall::Work {
             CallTrace trace)
         : id(request_id),
           load(request_load),
+          bytes(std::make_unique<ByteShare>(service.budget)),
           run(Method::kSession, service.shards, service.telemetry, std::move(trace)) {}
 
     const std::uint64_t id;  // The client's.
     const SessionLoad load;
+    std::unique_ptr<ByteShare> bytes;
     BatchRun run;
     // Guarded by the session's lock.
     bool waits = false;
@@ -90,8 +95,10 @@ class SessionCall final : public StreamCall::Work {
   struct Unsent {
     SessionLoad load;  // Of the message that it answers.
     grpc::ByteBuffer bytes;
+    std::unique_ptr<ByteShare> share;
     void Swap(Unsent& other) {  // A ByteBuffer is not moved, but copied.
       std::swap(load, other.load);
+      std::swap(share, other.share);
       bytes.Swap(&other.bytes);
     }
   };
@@ -106,7 +113,9 @@ class SessionCall final : public StreamCall::Work {
   // Remembers how to cancel it, or does so at once.
   void Waits(const Message* message, std::vector<ShardSet::Ticket> tickets);
   void Answered(Message& message);
-  void Send(const Message& message, idempotency::v1::SessionResponse response);
+  void Send(Message& message, idempotency::v1::SessionResponse response);
+  // The whole message is refused.
+  void Refuse(Message& message, const google::rpc::Status& error);
   // Ends the session so, and counts one message that failed.
   void Fail(const google::rpc::Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
   // Reads no more; ends so, if nothing else ended it before.
@@ -120,6 +129,7 @@ class SessionCall final : public StreamCall::Work {
   // Constant after construction.
   const CallsInFlight::One in_flight_;  // First: the last to go.
   const Service service_;
+  ByteShare bytes_;  // Its own, beside its messages'.
   StreamCall& call_;
   const absl::Time deadline_;
   const std::optional<TraceContext> trace_context_;  // Of all its messages.

@@ -1,8 +1,30 @@
 #include "server/rpc/unary_call.h"
 
+#include <grpcpp/alarm.h>
+
 namespace onced {
 
-UnaryCall::UnaryCall(const Method& method, CallQueue& queue) : method_(method), queue_(queue) {
+// Asks for the next call after a millisecond.
+class UnaryCall::Pause final : public CallQueue::Event {
+ public:
+  Pause(const Method& method, CallQueue& queue) : method_(method), queue_(queue) {
+    queue_.Expect();
+    alarm_.Set(queue_.queue(), gpr_time_from_millis(1, GPR_TIMESPAN), tag());
+  }
+  ~Pause() { queue_.ExpectNoMore(); }
+  void Happened(bool /*ok*/) override {
+    Await(method_, queue_);
+    delete this;
+  }
+
+ private:
+  const Method& method_;
+  CallQueue& queue_;
+  grpc::Alarm alarm_;
+};
+
+UnaryCall::UnaryCall(const Method& method, CallQueue& queue, int crowded)
+    : method_(method), queue_(queue), crowded_(crowded) {
   queue_.Expect();
   if (method_.cancels) context_.AsyncNotifyWhenDone(ended_.tag());
   method_.request(&context_, &request_, &writer_, queue_.queue(), queue_.queue(), came_.tag());
@@ -14,11 +36,20 @@ void UnaryCall::Came(bool ok) {
     delete this;
     return;
   }
-  Await(method_, queue_);
+  AwaitNext();
   if (method_.telemetry != nullptr) started_ = method_.telemetry->Started();
   open_ = method_.cancels ? 2 : 1;
   work_ = method_.begin(*this);
   request_.Clear();  // Not kept for as long as the call waits.
+}
+
+void UnaryCall::AwaitNext() const {
+  if (!method_.crowded || !method_.crowded()) return Await(method_, queue_);
+  if (crowded_ + 1 >= method_.crowded_max) {
+    new Pause(method_, queue_);
+  } else {
+    new UnaryCall(method_, queue_, crowded_ + 1);
+  }
 }
 
 void UnaryCall::Ended(bool /*ok*/) {

@@ -40,10 +40,15 @@ class UnaryCall final {
     bool cancels = false;
     // Counts the calls; nullptr: nobody does.
     RpcTelemetry* telemetry = nullptr;
+    // While it says so, `crowded_max` calls are taken in a millisecond, and the others are
+    // left where they are: their callers send no more meanwhile, whereas a refusal at once
+    // would cost nearly as much as an answer, and have them send the next one.
+    std::function<bool()> crowded;
+    int crowded_max = 1;
   };
 
   // On the queue's thread. `method` outlives the server.
-  static void Await(const Method& method, CallQueue& queue) { new UnaryCall(method, queue); }
+  static void Await(const Method& method, CallQueue& queue) { new UnaryCall(method, queue, 0); }
 
   const grpc::ServerContext& context() const { return context_; }
   const grpc::ByteBuffer& request() const { return request_; }
@@ -60,9 +65,13 @@ class UnaryCall final {
   template <void (UnaryCall::*kFunction)(bool)>
   using Tag = CallQueue::Tag<UnaryCall, kFunction>;
 
-  UnaryCall(const Method& method, CallQueue& queue);
+  class Pause;
+
+  UnaryCall(const Method& method, CallQueue& queue, int crowded);
   ~UnaryCall() { queue_.ExpectNoMore(); }
   void Came(bool ok);
+  // Asks for the next call, or will.
+  void AwaitNext() const;
   void Ended(bool ok);
   void Replied(bool ok);
   void OneLess();
@@ -83,7 +92,8 @@ class UnaryCall final {
 
   // The queue's thread only.
   std::unique_ptr<Work> work_;
-  int open_ = 0;  // Events that are still to come.
+  int open_ = 0;           // Events that are still to come.
+  const int crowded_ = 0;  // How many were taken before it since it has become crowded.
 };
 
 }  // namespace onced

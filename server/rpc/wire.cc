@@ -23,6 +23,9 @@ using google::protobuf::UnknownField;
 // Of a repeated field, so many are searched: no request that is in order has more.
 constexpr int kItemsMax = limits::kBatchOperationsMax;
 
+// So small a message costs little to parse, whatever is in it.
+constexpr std::size_t kUnseenBytesMax = 4'096;
+
 // A string field on the wire looks like a bytes field; its parser says whether
 // the text is UTF-8.
 bool IsUtf8(const std::string& text) {
@@ -62,6 +65,16 @@ std::optional<std::string> FindBadText(const Descriptor& type, const std::string
   return std::nullopt;
 }
 
+Violation NoMessage(const google::protobuf::Message& message) {
+  return {"request", absl::StrCat("the bytes are not a ", message.GetTypeName())};
+}
+
+Violation WhatIsWrong(const google::protobuf::Message& message, const std::string& bytes) {
+  const auto path = FindBadText(*message.GetDescriptor(), bytes);
+  if (path.has_value()) return {*path, "must be valid UTF-8"};
+  return NoMessage(message);
+}
+
 std::string Flatten(const grpc::ByteBuffer& bytes) {
   std::vector<grpc::Slice> slices;
   if (!bytes.Dump(&slices).ok()) return {};
@@ -78,9 +91,27 @@ std::optional<Violation> Parse(const grpc::ByteBuffer& bytes, google::protobuf::
   grpc::ByteBuffer consumed = bytes;  // Counts references; the bytes are not copied.
   grpc::ProtoBufferReader reader(&consumed);
   if (reader.status().ok() && message.ParseFromZeroCopyStream(&reader)) return std::nullopt;
-  const auto path = FindBadText(*message.GetDescriptor(), Flatten(bytes));
-  if (path.has_value()) return Violation{*path, "must be valid UTF-8"};
-  return Violation{"request", absl::StrCat("the bytes are not a ", message.GetTypeName())};
+  return WhatIsWrong(message, Flatten(bytes));
+}
+
+std::optional<Violation> Parse(const grpc::ByteBuffer& bytes, const WireShape& shape,
+                               google::protobuf::Message& message) {
+  if (bytes.Length() <= kUnseenBytesMax) return Parse(bytes, message);
+  std::string flat = Flatten(bytes);
+  switch (shape.Look(flat)) {
+    case WireShape::Verdict::kFine:
+      break;
+    case WireShape::Verdict::kExcess:
+      flat = shape.WithoutExcess(flat);
+      break;
+    case WireShape::Verdict::kTooManyFields:
+      return Violation{"request", absl::StrCat("a message in it has more than ",
+                                               WireShape::kFieldsMax, " fields")};
+    case WireShape::Verdict::kMalformed:
+      return NoMessage(message);
+  }
+  if (message.ParseFromString(flat)) return std::nullopt;
+  return WhatIsWrong(message, flat);
 }
 
 std::optional<Violation> ParseName(const grpc::ByteBuffer& bytes,

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "server/rpc/errors.h"
+#include "server/rpc/wire_shape.h"
 
 namespace onced {
 
@@ -15,6 +16,16 @@ namespace onced {
 // as INVALID_ARGUMENT: the generated code alone would answer UNIMPLEMENTED,
 // without a word, to a string that isn't UTF-8.
 std::optional<Violation> Parse(const grpc::ByteBuffer& bytes, google::protobuf::Message& message);
+
+// The same, of a request with repeated messages in it: of these, `shape` says how many are
+// looked at at all. A message of too many fields is refused before it is parsed.
+std::optional<Violation> Parse(const grpc::ByteBuffer& bytes, const WireShape& shape,
+                               google::protobuf::Message& message);
+template <typename Message>
+std::optional<Violation> ParseBounded(const grpc::ByteBuffer& bytes, Message& message) {
+  static const WireShape kShape(*Message::descriptor());
+  return Parse(bytes, kShape, message);
+}
 
 // The same, of a request that is little more than a name: of more bytes than that it is
 // refused before they are looked at.

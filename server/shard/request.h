@@ -1,7 +1,10 @@
 // What travels to a shard and back.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -34,6 +37,35 @@ struct Answer {
 // the shards.
 using Answerer = absl::AnyInvocable<void(Answer) &&>;
 
+// One of the operations that a namespace may have in flight; an empty one of a
+// namespace that may have any number.
+// Threads: one at a time.
+class ConcurrencySlot {
+ public:
+  ConcurrencySlot() = default;
+  // Takes one.
+  explicit ConcurrencySlot(std::shared_ptr<std::atomic<std::size_t>> taken)
+      : taken_(std::move(taken)) {
+    taken_->fetch_add(1);
+  }
+  ConcurrencySlot(ConcurrencySlot&& other) noexcept : taken_(std::move(other.taken_)) {}
+  ConcurrencySlot& operator=(ConcurrencySlot&& other) noexcept {
+    Release();
+    taken_ = std::move(other.taken_);
+    return *this;
+  }
+  ~ConcurrencySlot() { Release(); }
+
+  void Release() {
+    if (taken_ != nullptr) taken_->fetch_sub(1);
+    taken_.reset();
+  }
+
+ private:
+  // Shared with whoever counts, who may go before the last answer.
+  std::shared_ptr<std::atomic<std::size_t>> taken_;
+};
+
 struct Request {
   RecordKey key;
   Operation operation;
@@ -42,11 +74,13 @@ struct Request {
   // but for a Commit, whose effect has already happened.
   absl::Time deadline = absl::InfiniteFuture();
   Answerer answer;
+  ConcurrencySlot slot;  // Held until it is answered or parked.
 
   // ---- Filled in by ShardSet ----
   RequestId id;
   ShardId shard;
   absl::Time queued_at;
+  std::uint32_t queue_part = 0;  // That its namespace's requests are counted in.
 };
 
 // Refused by a drain or a full queue; the others settle what was granted.

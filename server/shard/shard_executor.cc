@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "server/base/thread_name.h"
 #include "server/base/yield_while_growing.h"
 
@@ -23,6 +27,7 @@ ShardExecutor::ShardExecutor(Limits limits, ShardGroup& group, const Clock& cloc
     : limits_(limits),
       clock_(clock),
       telemetry_(telemetry),
+      heartbeat_(limits.patience),
       group_(group),
       marked_clock_(clock, store),
       runner_([this] { Run(); }) {}
@@ -36,20 +41,28 @@ ShardExecutor::~ShardExecutor() {
   runner_.join();
 }
 
-void ShardExecutor::Submit(std::vector<Request> requests) {
+std::vector<RequestId> ShardExecutor::Submit(std::vector<Request> requests) {
   const absl::Time now = clock_.Now();
+  for (Request& request : requests) {
+    const std::size_t hash = absl::Hash<std::string>()(request.key.name_space);
+    request.queue_part =
+        static_cast<std::uint32_t>(hash % std::tuple_size_v<decltype(Queued::parts)>);
+  }
   std::vector<std::pair<Answerer, Refusal>> refused;
+  std::vector<RequestId> refused_ids;
   bool was_empty = false;
   {
     const MutexLock lock(mutex_);
-    was_empty = mailbox_.requests.empty();
+    was_empty = waiting() == 0;
     for (Request& request : requests) {
       Refusal why{};
-      if (Admit(request, why)) {
+      if (Admit(request, now, why)) {
         request.queued_at = now;
         mailbox_.requests.push_back(std::move(request));
       } else {
+        request.slot.Release();
         refused.emplace_back(std::move(request.answer), why);
+        refused_ids.push_back(request.id);
       }
     }
   }
@@ -57,21 +70,35 @@ void ShardExecutor::Submit(std::vector<Request> requests) {
   for (auto& [answer, why] : refused) {
     std::move(answer)({Refused{why, std::nullopt, std::nullopt}, now, {}});
   }
+  return refused_ids;
 }
 
-bool ShardExecutor::Admit(const Request& request, Refusal& why) {
+bool ShardExecutor::Admit(const Request& request, absl::Time now, Refusal& why) {
   if (mode_ != Mode::kServing && IsReserve(request)) {
     why = Refusal::kDraining;
     return false;
   }
-  std::size_t& taken = Settles(request) ? settling_ : queued_;
-  const std::size_t room = Settles(request) ? limits_.settle_queue_max : limits_.queue_max;
-  if (taken >= room) {
+  const bool settles = Settles(request);
+  Queued& queued = settles ? settling_ : queued_;
+  const std::size_t room = settles ? limits_.settle_queue_max : limits_.queue_max;
+  // Rounded up: however little room there is, each has some.
+  const std::size_t part = (room + limits_.namespace_parts - 1) / limits_.namespace_parts;
+  const absl::Duration wait = settles ? absl::ZeroDuration() : WaitOfOldest(now);
+  const bool crowded = queued.all >= room || queued.parts[request.queue_part] >= part ||
+                       wait > limits_.queue_wait_max;
+  if (crowded && !settles) crowded_.store(true, std::memory_order_relaxed);
+  if (crowded || (wait > absl::ZeroDuration() && now + wait > request.deadline)) {
     why = Refusal::kQueueFull;
     return false;
   }
-  ++taken;
+  ++queued.all;
+  ++queued.parts[request.queue_part];
   return true;
+}
+
+absl::Duration ShardExecutor::WaitOfOldest(absl::Time now) const {
+  if (limits_.queue_wait_max == absl::ZeroDuration() || waiting() == 0) return {};
+  return now - mailbox_.requests[taken_].queued_at;
 }
 
 void ShardExecutor::Cancel(RequestId id) {
@@ -92,7 +119,7 @@ void ShardExecutor::StartDraining() {
 
 std::size_t ShardExecutor::queue_depth() const {
   const MutexLock lock(mutex_);
-  return queued_ + settling_;
+  return queued_.all + settling_.all;
 }
 
 void ShardExecutor::Run() {
@@ -108,24 +135,70 @@ void ShardExecutor::Run() {
   }
 }
 
+bool ShardExecutor::Alive() {
+  return heartbeat_.Alive([this] {
+    { const MutexLock lock(mutex_); }  // It waits, or has not yet looked at its heart.
+    work_.NotifyOne();
+  });
+}
+
 bool ShardExecutor::AwaitWork(absl::Time next_timer) {
   const MutexLock lock(mutex_);
-  while (mailbox_.requests.empty() && mailbox_.cancelled.empty()) {
+  heartbeat_.Beat();
+  while (waiting() == 0 && mailbox_.cancelled.empty()) {
     if (mode_ != Mode::kServing && !drain_seen_) return true;  // To end all waits.
     if (mode_ == Mode::kStopping) return false;
     const absl::Duration rest = next_timer - clock_.Now();
     if (rest <= absl::ZeroDuration()) return true;
     work_.WaitFor(mutex_, absl::ToChronoNanoseconds(std::min(rest, kSleepMax)));
+    heartbeat_.Beat();
   }
   return true;
 }
 
 void ShardExecutor::TakeDrain(Drain& drain) {
   const MutexLock lock(mutex_);
-  std::swap(drain, mailbox_);
+  std::swap(drain.cancelled, mailbox_.cancelled);
+  if (taken_ == 0 && waiting() <= limits_.drain_max) {
+    std::swap(drain.requests, mailbox_.requests);
+  } else {
+    TakeFirst(std::min(waiting(), limits_.drain_max), drain.requests);
+    if (!drain.cancelled.empty()) TakeCancelled(drain);
+  }
+  for (const Request& request : drain.requests) {
+    Queued& queued = Settles(request) ? settling_ : queued_;
+    --queued.all;
+    --queued.parts[request.queue_part];
+  }
+  // As soon as it is half empty, so that it doesn't run empty.
+  if (queued_.all <= limits_.queue_max / limits_.namespace_parts / 2)
+    crowded_.store(false, std::memory_order_relaxed);
   drain.draining = mode_ != Mode::kServing;
   drain_seen_ = drain.draining;
-  queued_ = settling_ = 0;
+}
+
+void ShardExecutor::TakeFirst(std::size_t count, std::vector<Request>& to) {
+  std::vector<Request>& all = mailbox_.requests;
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(taken_);
+  std::move(first, first + static_cast<std::ptrdiff_t>(count), std::back_inserter(to));
+  taken_ += count;
+  // So seldom that each request is moved once more on average.
+  if (taken_ < all.size() / 2) return;
+  all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(taken_));
+  taken_ = 0;
+}
+
+void ShardExecutor::TakeCancelled(Drain& to) {
+  const absl::flat_hash_set<RequestId> gone(to.cancelled.begin(), to.cancelled.end());
+  std::vector<Request>& all = mailbox_.requests;
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(taken_);
+  all.erase(std::remove_if(first, all.end(),
+                           [&](Request& request) {
+                             if (Settles(request) || !gone.contains(request.id)) return false;
+                             to.requests.push_back(std::move(request));
+                             return true;
+                           }),
+            all.end());
 }
 
 void ShardExecutor::Execute(Drain drain) {

@@ -20,8 +20,12 @@ struct Decided {
   Answerer answerer;
   Answer answer;
   UnitOfWork::Slot slot;
+  ConcurrencySlot concurrency;
 
-  void Send() { std::move(answerer)(std::move(answer)); }
+  void Send() {
+    concurrency.Release();  // First: who was answered may ask again.
+    std::move(answerer)(std::move(answer));
+  }
 };
 
 // Those that have to do with a write that isn't durable yet, this drain's or an earlier
@@ -268,7 +272,10 @@ class ShardGroup::Round {
 
   void Hold(Request request, UnitOfWork::Slot slot, Reply reply, absl::Duration waited = {}) {
     if (IsReserve(request)) CountVerdict(request, reply);
-    decided_.push_back({std::move(request.answer), {std::move(reply), now_, waited}, slot});
+    decided_.push_back({std::move(request.answer),
+                        {std::move(reply), now_, waited},
+                        slot,
+                        std::move(request.slot)});
   }
   void Hold(Waiter waiter, UnitOfWork::Slot slot, Reply reply) {
     const absl::Duration waited = now_ - waiter.parked_at;

@@ -29,10 +29,10 @@ std::size_t ShardSet::Route(Request& request) {
 
 ShardSet::Ticket ShardSet::Submit(Request request) {
   const std::size_t executor = Route(request);
-  const Ticket ticket{executor, request.id};
+  Ticket ticket{executor, request.id};
   std::vector<Request> one;
   one.push_back(std::move(request));
-  executors_[executor]->thread.Submit(std::move(one));
+  if (!executors_[executor]->thread.Submit(std::move(one)).empty()) ticket.id = {};
   return ticket;
 }
 
@@ -45,15 +45,30 @@ std::vector<ShardSet::Ticket> ShardSet::Submit(std::vector<Request> requests) {
     by_executor[executor].push_back(std::move(request));
   }
   for (std::size_t i = 0; i < by_executor.size(); ++i) {
-    if (!by_executor[i].empty()) executors_[i]->thread.Submit(std::move(by_executor[i]));
+    if (by_executor[i].empty()) continue;
+    for (const RequestId refused : executors_[i]->thread.Submit(std::move(by_executor[i]))) {
+      std::erase_if(tickets, [&](const Ticket& ticket) { return ticket.id == refused; });
+    }
   }
   return tickets;
 }
 
-void ShardSet::Cancel(Ticket ticket) { executors_[ticket.executor]->thread.Cancel(ticket.id); }
+void ShardSet::Cancel(Ticket ticket) {
+  if (ticket.id != RequestId()) executors_[ticket.executor]->thread.Cancel(ticket.id);
+}
 
 void ShardSet::StartDraining() {
   for (const auto& executor : executors_) executor->thread.StartDraining();
+}
+
+bool ShardSet::Alive() {
+  return std::all_of(executors_.begin(), executors_.end(),
+                     [](const auto& executor) { return executor->thread.Alive(); });
+}
+
+bool ShardSet::Crowded() const {
+  return std::any_of(executors_.begin(), executors_.end(),
+                     [](const auto& executor) { return executor->thread.crowded(); });
 }
 
 std::size_t ShardSet::queue_depth(std::size_t executor) const {

@@ -32,7 +32,7 @@ class ShardSet {
   ShardSet(const Options& options, Store& store, const Clock& clock, Telemetry& telemetry);
   ~ShardSet();
 
-  // Where a submitted request can be cancelled.
+  // Where a submitted request can be cancelled; nowhere, if it was refused at once.
   struct Ticket {
     std::size_t executor = 0;
     RequestId id;
@@ -47,6 +47,12 @@ class ShardSet {
   // No grants from now on; all parked calls are answered soon. What settles a
   // reservation still works.
   void StartDraining();
+
+  // Whether every executor's thread turns.
+  bool Alive();
+
+  // An executor has no room for new work: whoever takes in more of it has to refuse it.
+  bool Crowded() const;
 
   std::size_t executor_count() const { return executors_.size(); }
   std::size_t queue_depth(std::size_t executor) const;

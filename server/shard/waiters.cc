@@ -45,6 +45,7 @@ bool Waiters::Park(Waiter& waiter, absl::Time lease_end) {
   if (in_queue >= policy.waiters_per_key_max) return false;
   if (!count_.TryAdd(key.name_space, policy.waiters_max)) return false;
 
+  waiter.request.slot.Release();  // What is parked has these bounds instead.
   const RequestId id = waiter.request.id;
   Queue& joined = by_key_[key];
   if (joined.ids.empty()) {

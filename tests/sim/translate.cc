@@ -46,6 +46,8 @@ Said SaidBy(Refusal reason) {
     case Refusal::kCancelled:
     case Refusal::kNamespaceNotAllowed:
     case Refusal::kReplyTooLarge:
+    case Refusal::kMemoryFull:
+    case Refusal::kQuotaExceeded:
       return Said::kNotDone;
   }
   __builtin_unreachable();

@@ -61,6 +61,8 @@ inline void PrintTo(Refusal refusal, std::ostream* os) {
                                     "CANCELLED",
                                     "NAMESPACE_NOT_ALLOWED",
                                     "REPLY_TOO_LARGE",
+                                    "MEMORY_FULL",
+                                    "QUOTA_EXCEEDED",
                                     "OUTCOME_UNKNOWN"};
   static_assert(std::size(kNames) == static_cast<int>(Refusal::kOutcomeUnknown) + 1);
   *os << kNames[static_cast<int>(refusal)];

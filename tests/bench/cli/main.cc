@@ -2,10 +2,12 @@
 //
 //   onced_bench suite [FLAG...]   everything, and a report
 //   onced_bench run [FLAG...]     one load at one server: throughput and latencies
+//   onced_bench overload [FLAG...]   more than the server can carry
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "tests/bench/cli/overload_command.h"
 #include "tests/bench/cli/run_command.h"
 #include "tests/bench/cli/suite_command.h"
 
@@ -28,16 +30,21 @@ constexpr char kUsage[] =
     "  --rate R             messages a second, whether or not earlier ones are answered\n"
     "  --server-address A   one that runs already; else one is started\n"
     "  --onced-flag=--x=y   for the one that is started\n"
-    "  --server-core N  --load-core N  --work FOLDER  --seed N\n";
+    "  --server-core N  --load-core N  --work FOLDER  --seed N\n"
+    "onced_bench overload   five times the load that onced can carry, and one namespace's flood\n"
+    "  --seconds S  --warm-up S  --rounds N  --times N\n"
+    "  --server-core N  --load-core N  --work FOLDER\n";
 
 absl::Status Do(const std::string& command, const std::vector<std::string>& rest) {
   auto arguments = Arguments::Parse(rest);
   if (!arguments.ok()) return arguments.status();
+  if (command == "overload") return OverloadCommand(*std::move(arguments));
   return command == "run" ? RunCommand(*std::move(arguments)) : SuiteCommand(*std::move(arguments));
 }
 
 int Main(const std::vector<std::string>& arguments) {
-  if (arguments.empty() || (arguments[0] != "run" && arguments[0] != "suite")) {
+  if (arguments.empty() ||
+      (arguments[0] != "run" && arguments[0] != "suite" && arguments[0] != "overload")) {
     std::fputs(kUsage, stderr);
     return 2;
   }

@@ -77,6 +77,9 @@ TEST(LoadConfig, HasTheDocumentedDefaults) {
   EXPECT_EQ(config.durability, Config::Durability::kFsync);
   EXPECT_EQ(config.queue_max, 10'000u);
   EXPECT_EQ(config.settle_queue_max, 10'000u);
+  EXPECT_EQ(config.queue_wait_max, absl::Milliseconds(500));
+  EXPECT_EQ(config.connections_max, 0u);
+  EXPECT_EQ(config.connections_per_peer_max, 0u);
   EXPECT_EQ(config.restart_grace, absl::Seconds(15));
   EXPECT_EQ(config.drain_window, absl::Seconds(2));
   EXPECT_EQ(config.shutdown_grace, absl::Seconds(10));
@@ -133,6 +136,9 @@ const SettingRow kSettingRows[] = {
      [](Config& c) {
        c.admin_listen = {"::1", 3};
      }},
+    {"queue_wait_max", "0s", [](Config& c) { c.queue_wait_max = absl::ZeroDuration(); }},
+    {"connections_max", "7", [](Config& c) { c.connections_max = 7; }},
+    {"connections_per_peer_max", "3", [](Config& c) { c.connections_per_peer_max = 3; }},
     {"backup_dir", "/b", [](Config& c) { c.backup_dir = "/b"; }},
     {"backup_keep", "0", [](Config& c) { c.backup_keep = 0; }},
     {"backup_rate", "1MiB", [](Config& c) { c.backup_rate_bytes = 1 << 20; }},

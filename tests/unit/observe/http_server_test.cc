@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -93,6 +94,30 @@ TEST_F(HttpServerTest, ServesMetrics) {
   EXPECT_EQ(Ask("GET", "/metrics"),
             Answer("200 OK", "text/plain; version=0.0.4; charset=utf-8", "# HELP a b\na 1\n"));
   EXPECT_EQ(Ask("GET", "/metrics?name=a"), Ask("GET", "/metrics"));
+}
+
+// Who sends slowly holds a thread; whoever is to notice that this process hangs must not
+// be kept waiting by that.
+TEST_F(HttpServerTest, AnswersBesideManyWhoSendSlowly) {
+  HttpServer::Options options = Options();
+  options.request_millis_max = 60'000;
+  auto patient = HttpServer::Open(std::move(options));
+  ASSERT_TRUE(patient.ok());
+  server_ = *std::move(patient);
+  std::vector<std::unique_ptr<Client>> slow;
+  for (int i = 0; i < 50; ++i) {
+    slow.push_back(std::make_unique<Client>(server_->port()));
+    slow.back()->Send("GET /livez HTTP/1.1\r\nHost:");
+  }
+  EXPECT_EQ(Ask("GET", "/livez"), Answer("200 OK", kText, "ok\n"));
+  slow.front()->Send(" x\r\n\r\n");
+  EXPECT_EQ(slow.front()->Receive(), Answer("200 OK", kText, "ok\n"));
+}
+
+TEST_F(HttpServerTest, APathIsWhatItSays) {
+  for (const char* path : {"/livez%00", "/livez%00x", "/live%7a", "/%2e/livez", "/livez/"}) {
+    EXPECT_THAT(Ask("GET", path), testing::StartsWith("HTTP/1.1 404 ")) << path;
+  }
 }
 
 TEST_F(HttpServerTest, TellsHealth) {

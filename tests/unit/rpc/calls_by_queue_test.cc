@@ -241,6 +241,72 @@ TEST_P(CallsByQueue, AreAnsweredFromAnotherThread) {
   EXPECT_EQ(counts_.Of("cancelled"), 0);
 }
 
+TEST_P(CallsByQueue, ItIsNoticedThatOneHangs) {
+  std::promise<void> hangs;
+  std::promise<void> goes_on;
+  RawService service;
+  const UnaryCall::Method method{
+      .request = [&](auto... arguments) { service.RequestReserve(arguments...); },
+      .begin = [&](UnaryCall& call) -> std::unique_ptr<UnaryCall::Work> {
+        hangs.set_value();
+        goes_on.get_future().wait();
+        call.Reply(grpc::Status(grpc::ABORTED, ""));
+        return nullptr;
+      }};
+  auto server =
+      GrpcServer::Listen({.setting = "listen",
+                          .address = "127.0.0.1:0",
+                          .service_name = rpc_test::kServiceName,
+                          .buffer_bytes_max = std::size_t{256} << 20,
+                          .queues = GetParam().second,
+                          .callers = GetParam().first,
+                          .accept = [&](CallQueue& queue) { UnaryCall::Await(method, queue); },
+                          .patience = std::chrono::nanoseconds(0)},
+                         service);
+  ASSERT_TRUE(server.ok());
+  const auto turns = [&] {  // All of its threads, several times.
+    for (int i = 0; i < 3; ++i) {
+      while (!(*server)->Alive().ok()) std::this_thread::yield();
+    }
+  };
+  turns();
+  const auto stub = v1::IdempotencyService::NewStub(
+      rpc_test::Served::ConnectTo("127.0.0.1:" + std::to_string((*server)->port())));
+  Caller caller(*stub);
+  hangs.get_future().wait();
+  // The one that hangs was asked when all others had answered.
+  for (int i = 0; i < 100; ++i) (void)(*server)->Alive();
+  EXPECT_FALSE((*server)->Alive().ok());
+  goes_on.set_value();
+  EXPECT_EQ(caller.Code(), grpc::ABORTED);
+  turns();
+  (*server)->Shutdown();
+  for (int i = 0; i < 3; ++i) (void)(*server)->Alive();  // Of no harm.
+}
+
+// More slowly, but all of them; and the end comes in whatever state.
+TEST_P(CallsByQueue, WhileItIsCrowdedTheyAreTakenAFewAtATime) {
+  std::atomic<int> asked{0};
+  RawService service;
+  const UnaryCall::Method method{
+      .request = [&](auto... arguments) { service.RequestReserve(arguments...); },
+      .begin = [](UnaryCall& call) -> std::unique_ptr<UnaryCall::Work> {
+        call.Reply(grpc::Status(grpc::ABORTED, ""));
+        return nullptr;
+      },
+      .crowded = [&] { return ++asked % 10 != 0; },
+      .crowded_max = 3};
+  rpc_test::Served served(
+      service, [&](CallQueue& queue) { UnaryCall::Await(method, queue); }, GetParam().first,
+      GetParam().second);
+  const auto stub = v1::IdempotencyService::NewStub(served.channel());
+  std::vector<std::unique_ptr<Caller>> callers;
+  for (int i = 0; i < 50; ++i) callers.push_back(std::make_unique<Caller>(*stub));
+  for (const auto& caller : callers) EXPECT_EQ(caller->Code(), grpc::ABORTED);
+  EXPECT_EQ(asked, 50);
+  served.server().Shutdown();
+}
+
 TEST_P(CallsByQueue, OneThatIsCancelledIsToldOnce) {
   const auto callers = Park(100);
   for (std::size_t i = 0; i < callers.size(); i += 2) callers[i]->Cancel();

@@ -37,6 +37,8 @@ const Row kRows[] = {
     {Refusal::kCancelled, grpc::CANCELLED, "CANCELLED", std::nullopt},
     {Refusal::kNamespaceNotAllowed, grpc::PERMISSION_DENIED, "NAMESPACE_NOT_ALLOWED", std::nullopt},
     {Refusal::kReplyTooLarge, grpc::RESOURCE_EXHAUSTED, "REPLY_TOO_LARGE", 0},
+    {Refusal::kMemoryFull, grpc::RESOURCE_EXHAUSTED, "MEMORY_FULL", 0.1},
+    {Refusal::kQuotaExceeded, grpc::RESOURCE_EXHAUSTED, "QUOTA_EXCEEDED", 0.1},
     {Refusal::kOutcomeUnknown, grpc::UNAVAILABLE, "OUTCOME_UNKNOWN", 1},
 };
 

@@ -2,8 +2,12 @@
 // never for a time; ThreadSanitizer runs them too.
 #include "server/shard/shard_executor.h"
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,8 +46,7 @@ class ExecutorTest : public testing::Test {
     group_ = std::make_unique<ShardGroup>(*blocking_, random_, waiter_count_, telemetry_);
   }
   void Start(const Clock& clock) {
-    executor_.emplace(ShardExecutor::Limits{.queue_max = kQueueMax, .settle_queue_max = kSettleMax},
-                      *group_, clock, *blocking_, telemetry_);
+    executor_.emplace(limits_, *group_, clock, *blocking_, telemetry_);
   }
   void Start() { Start(clock_); }
 
@@ -97,6 +100,10 @@ class ExecutorTest : public testing::Test {
   }
   void Stop() { executor_.reset(); }
 
+  ShardExecutor::Limits limits_{.queue_max = kQueueMax,
+                                .settle_queue_max = kSettleMax,
+                                .patience = std::chrono::nanoseconds(0)};
+  std::vector<std::size_t> slots_at_answer_;  // The executor's thread only.
   Policy policy_;
   Answers answers_;
   CountingTelemetry telemetry_;
@@ -193,6 +200,157 @@ TEST_F(ExecutorTest, OfABatchTheFirstHaveRoom) {
   EXPECT_TRUE(answers_.EachExactlyOnce());
 }
 
+// ---- Rounds and shares ----
+
+TEST_F(ExecutorTest, ARoundTakesNoMoreThanItsMost) {
+  limits_.drain_max = 2;
+  Start();
+  BlockWith(0);
+  for (std::size_t i = 1; i <= kQueueMax; ++i) Submit(i, Reserve("r"), std::to_string(i));
+  blocking_->LetGo();
+  answers_.WaitForCount(kQueueMax + 1);
+  EXPECT_EQ(executor_->queue_depth(), 0u);
+  Stop();
+  EXPECT_EQ(telemetry_.drains, 1u + 3);
+  EXPECT_EQ(telemetry_.drained, kQueueMax + 1);
+  EXPECT_EQ(answers_.order(), (std::vector<std::size_t>{0, 1, 2, 3, 4, 5}));
+}
+
+// Of those that another round would take, too.
+TEST_F(ExecutorTest, ACancelledCallIsGivenNothingInWhicheverRound) {
+  limits_.drain_max = 1;
+  Start();
+  BlockWith(0);
+  for (std::size_t i = 1; i <= 4; ++i) Submit(i, Reserve("r"), std::to_string(i));
+  executor_->Cancel({3 + 1});
+  executor_->Cancel({4 + 1});
+  blocking_->LetGo();
+  for (const std::size_t i : {1u, 2u}) EXPECT_TRUE(Is<Fresh>(answers_.Of(i))) << i;
+  for (const std::size_t i : {3u, 4u}) {
+    EXPECT_TRUE(IsRefusal(answers_.Of(i), Refusal::kCancelled)) << i;
+  }
+  // Its room is there again.
+  BlockWith(5);
+  for (std::size_t i = 6; i < 6 + kQueueMax; ++i) Submit(i, InspectOp{});
+  EXPECT_EQ(executor_->queue_depth(), kQueueMax);
+  blocking_->LetGo();
+  answers_.WaitForCount(6 + kQueueMax);
+  EXPECT_TRUE(answers_.EachExactlyOnce());
+}
+
+TEST_F(ExecutorTest, OneNamespaceDoesNotFillTheQueues) {
+  limits_ = {.queue_max = 5, .settle_queue_max = 5, .namespace_parts = 2};
+  Start();
+  BlockWith(0);
+  std::size_t number = 1;
+  for (const Operation& operation : {Operation(InspectOp{}), Operation(ReleaseOp{})}) {
+    for (int i = 0; i < 3; ++i) Submit(number++, operation);
+    const std::size_t refused = answers_.count();
+    Submit(number, operation);
+    EXPECT_EQ(answers_.count(), refused + 1);
+    EXPECT_TRUE(IsRefusal(answers_.Of(number++), Refusal::kQueueFull));
+    // Two hashes may meet, a thousand don't.
+    std::size_t taken = executor_->queue_depth();
+    for (int i = 0; i < 1'000 && executor_->queue_depth() == taken; ++i) {
+      std::vector<Request> other;
+      other.push_back(Make(number++, operation));
+      other.back().key.name_space = "other" + std::to_string(i);
+      executor_->Submit(std::move(other));
+    }
+    EXPECT_EQ(executor_->queue_depth(), taken + 1);
+  }
+  blocking_->LetGo();
+  answers_.WaitForCount(number);
+  EXPECT_TRUE(answers_.EachExactlyOnce());
+}
+
+TEST_F(ExecutorTest, WhileRequestsWaitTooLongNoNewWorkIsTaken) {
+  limits_.queue_wait_max = absl::Milliseconds(500);
+  Start();
+  const Token token = Hold(0);
+  BlockWith(1);
+  Submit(2, InspectOp{});
+  clock_.Advance(absl::Milliseconds(500));
+  Submit(3, InspectOp{});  // Not longer than that.
+  EXPECT_EQ(answers_.count(), 1u);
+  clock_.Advance(absl::Milliseconds(1));
+  Submit(4, Reserve("r"));
+  Submit(5, InspectOp{});
+  EXPECT_TRUE(IsRefusal(answers_.Of(4), Refusal::kQueueFull));
+  EXPECT_TRUE(IsRefusal(answers_.Of(5), Refusal::kQueueFull));
+  Submit(6, CommitOp{.token = token});
+  EXPECT_EQ(answers_.count(), 3u);
+  EXPECT_TRUE(executor_->crowded());
+  blocking_->LetGo();
+  EXPECT_TRUE(Is<CommitDone>(answers_.Of(6)));
+  EXPECT_FALSE(executor_->crowded());
+  Submit(7, InspectOp{});
+  EXPECT_TRUE(Is<Inspected>(answers_.Of(7)));
+}
+
+TEST_F(ExecutorTest, WhatHasLessTimeThanOthersWaitIsNotTaken) {
+  limits_.queue_wait_max = absl::Seconds(60);
+  Start();
+  BlockWith(0);
+  Submit(1, InspectOp{});
+  clock_.Advance(absl::Milliseconds(100));
+  const auto submit = [&](std::size_t number, Operation operation, absl::Duration time) {
+    std::vector<Request> one;
+    one.push_back(Make(number, std::move(operation)));
+    one.back().deadline = clock_.Now() + time;
+    executor_->Submit(std::move(one));
+  };
+  submit(2, InspectOp{}, absl::Milliseconds(99));
+  EXPECT_TRUE(IsRefusal(answers_.Of(2), Refusal::kQueueFull));
+  submit(3, InspectOp{}, absl::Milliseconds(101));
+  submit(4, ReleaseOp{}, absl::Milliseconds(99));
+  EXPECT_EQ(answers_.count(), 1u);
+  blocking_->LetGo();
+  answers_.WaitForCount(5);
+}
+
+TEST_F(ExecutorTest, SaysWhichItHasRefused) {
+  Start();
+  BlockWith(0);
+  std::vector<Request> many;
+  for (std::size_t i = 1; i <= kQueueMax + 2; ++i) many.push_back(Make(i, InspectOp{}));
+  EXPECT_EQ(executor_->Submit(std::move(many)),
+            (std::vector<RequestId>{{kQueueMax + 2}, {kQueueMax + 3}}));
+  blocking_->LetGo();
+  answers_.WaitForCount(kQueueMax + 3);
+}
+
+// A namespace's concurrency: in flight is what is neither answered nor parked.
+TEST_F(ExecutorTest, ASlotIsHeldUntilTheAnswerOrTheWait) {
+  Start();
+  const auto taken = std::make_shared<std::atomic<std::size_t>>(0);
+  const auto submit = [&](std::size_t number, Operation operation, const std::string& key) {
+    std::vector<Request> one;
+    one.push_back(Make(number, std::move(operation), key));
+    one.back().slot = ConcurrencySlot(taken);
+    // By then it may ask again.
+    one.back().answer = [&, answer = std::move(one.back().answer)](Answer reply) mutable {
+      slots_at_answer_.push_back(taken->load());
+      std::move(answer)(std::move(reply));
+    };
+    executor_->Submit(std::move(one));
+  };
+  Hold(0);
+  BlockWith(1);
+  submit(2, InspectOp{}, "other");
+  EXPECT_EQ(taken->load(), 1u);
+  blocking_->LetGo();
+  answers_.Of(2);
+  submit(3, Reserve("w", absl::Seconds(60)), "key");
+  Flush(4);
+  EXPECT_EQ(taken->load(), 0u) << "it is parked";
+  executor_->Cancel({3 + 1});
+  answers_.Of(3);
+  Stop();
+  EXPECT_EQ(taken->load(), 0u);
+  EXPECT_EQ(slots_at_answer_, (std::vector<std::size_t>{0, 0}));
+}
+
 // ---- Cancelling ----
 
 TEST_F(ExecutorTest, ACancelledWaiterIsAnsweredAtOnce) {
@@ -284,6 +442,25 @@ TEST_F(ExecutorTest, IsDestroyedAfterADrainToo) {
   Flush(1);
   Stop();
   EXPECT_TRUE(answers_.EachExactlyOnce());
+}
+
+TEST_F(ExecutorTest, ItIsNoticedThatItHangs) {
+  Start();
+  Flush(0);
+  BlockWith(1);
+  executor_->Alive();  // Asks.
+  EXPECT_FALSE(executor_->Alive());
+  blocking_->LetGo();
+  answers_.WaitForCount(2);
+  // It comes by, and then whenever it is asked.
+  while (!executor_->Alive()) std::this_thread::yield();
+}
+
+TEST_F(ExecutorTest, OneThatSleepsIsWokenToAnswer) {
+  Start(watched_clock_);
+  FlushToSleep(0);
+  executor_->Alive();
+  while (!executor_->Alive()) std::this_thread::yield();
 }
 
 // ---- Time ----
