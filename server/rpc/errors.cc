@@ -219,13 +219,10 @@ google::rpc::ErrorInfo InfoOf(v1::ErrorReason reason) {
   return InfoOf(v1::ErrorReason_Name(reason));
 }
 
-}  // namespace
-
-namespace {
-
 google::rpc::Status PlainErrorOf(Refusal refusal) {
   const Mapping mapping = MappingOf(refusal);
-  google::rpc::Status error = NewError(mapping.code, mapping.message, InfoOf(mapping.reason));
+  google::rpc::Status error =
+      NewError(mapping.code, mapping.message, InfoOf(mapping.reason.FullName()));
   AddRetryInfo(mapping.retry, error);
   return error;
 }
@@ -256,7 +253,8 @@ google::rpc::Status ErrorOf(const Refused& refused) {
 
 google::rpc::Status ErrorOf(Refusal refusal, absl::Duration retry_delay) {
   const Mapping mapping = MappingOf(refusal);
-  google::rpc::Status error = NewError(mapping.code, mapping.message, InfoOf(mapping.reason));
+  google::rpc::Status error =
+      NewError(mapping.code, mapping.message, InfoOf(mapping.reason.FullName()));
   AddRetryInfo(absl::ToDoubleSeconds(retry_delay), error);
   return error;
 }

@@ -84,6 +84,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Listen(const Options& op
   if (!acceptor.ok()) return acceptor.status();
   grpc::ServerBuilder builder;
   SetLimits(builder, options);
+  // Shared with the acceptor's thread, which may be at it when this server is given up.
   using Builder = grpc::ServerBuilder::experimental_type;
   const std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> connections =
       builder.experimental().AddExternalConnectionAcceptor(Builder::ExternalConnectionType::FROM_FD,
