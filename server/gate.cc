@@ -1,5 +1,6 @@
 #include "server/gate.h"
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -120,6 +121,11 @@ void Gate::AddMetrics(PrometheusTelemetry& telemetry) const {
   telemetry.AddGauge(kCertificateExpiryGauge, {}, [this] {
     return certificate_ == nullptr ? 0.0 : SecondsOf(certificate_->Get()->not_after);
   });
+  telemetry.AddGauge(kClientCaExpiryGauge, {}, [this] {
+    const auto newest = certificate_ == nullptr ? nullptr : certificate_->Get();
+    return newest == nullptr || newest->client_ca.empty() ? 0.0
+                                                          : SecondsOf(newest->client_ca_not_after);
+  });
   AddReloads(telemetry, "certificate", certificate_.get());
   AddReloads(telemetry, "tokens", tokens_.get());
   for (const AuthFailure failure : kAuthFailures) {
@@ -135,9 +141,10 @@ absl::Status LimitCoreDumps(const Config& config) {
   // but for 1, which is too little for a file as well.
   const rlimit one{.rlim_cur = 1, .rlim_max = 1};
   const rlimit none{.rlim_cur = 0, .rlim_max = 0};
-  if (setrlimit(RLIMIT_CORE, &one) == 0 || setrlimit(RLIMIT_CORE, &none) == 0) {
-    return absl::OkStatus();
-  }
+  // Where the limit may not be raised to 1, being undumpable is what keeps a program off.
+  const bool limited = setrlimit(RLIMIT_CORE, &one) == 0 ||
+                       (setrlimit(RLIMIT_CORE, &none) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0);
+  if (limited) return absl::OkStatus();
   return absl::InternalError(
       absl::StrCat("core_dumps: can't be turned off: ", std::strerror(errno)));
 }

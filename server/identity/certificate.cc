@@ -109,12 +109,14 @@ absl::StatusOr<absl::Time> CheckChain(const std::string& path, const std::vector
 }
 
 // As whoever serves it will do it: it may, say, find the key too short.
-absl::Status CheckUse(const std::string& path, X509& certificate) {
+absl::Status CheckUse(const std::string& path, const std::vector<X509Ptr>& chain) {
   const Context context(SSL_CTX_new(TLS_server_method()));
   ERR_clear_error();
-  if (context != nullptr && SSL_CTX_use_certificate(context.get(), &certificate) == 1) {
-    return absl::OkStatus();
+  bool used = context != nullptr && SSL_CTX_use_certificate(context.get(), chain[0].get()) == 1;
+  for (std::size_t i = 1; used && i < chain.size(); ++i) {
+    used = SSL_CTX_add1_chain_cert(context.get(), chain[i].get()) == 1;
   }
+  if (used) return absl::OkStatus();
   const char* why = ERR_reason_error_string(ERR_peek_last_error());
   return Wrong(path, absl::StrCat("can't be used for TLS: ", why != nullptr ? why : "no reason"));
 }
@@ -129,15 +131,23 @@ absl::Status CheckKey(const CertificatePaths& paths, const std::string& text, X5
   return absl::OkStatus();
 }
 
-absl::Status CheckClientCa(const std::string& path, const std::string& text) {
+// When the last of them expires: some may have, beside those that have taken their place.
+absl::StatusOr<absl::Time> CheckClientCa(const std::string& path, const std::string& text,
+                                         absl::Time now) {
   const auto all = ReadAll(path, text);
   if (!all.ok()) return all.status();
+  absl::StatusOr<absl::Time> last = absl::InvalidArgumentError("");
   for (const X509Ptr& one : *all) {
     if (X509_check_ca(one.get()) == 0) {
       return Wrong(path, "has a certificate that is not one of an authority");
     }
+    const auto expires = CheckTimes(*one, now);
+    const bool later = expires.ok() && (!last.ok() || *expires > *last);
+    if (later || (!last.ok() && !expires.ok())) last = expires;
   }
-  return absl::OkStatus();
+  if (last.ok()) return last;
+  return Wrong(path, absl::StrCat("has no authority that is valid now: the last one ",
+                                  last.status().message()));
 }
 
 }  // namespace
@@ -148,19 +158,29 @@ std::vector<std::string> CertificatePaths::files() const {
   return all;
 }
 
+absl::StatusOr<absl::Time> CertificateExpiryOf(absl::string_view pem) {
+  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  const X509Ptr certificate(PEM_read_bio_X509(bio.get(), nullptr, &NoPassword, nullptr));
+  ERR_clear_error();
+  if (certificate == nullptr) return absl::InvalidArgumentError("is not a certificate (PEM)");
+  return ToTime(X509_get0_notAfter(certificate.get()));
+}
+
 absl::StatusOr<Certificate> CheckCertificate(const CertificatePaths& paths,
                                              const std::vector<std::string>& texts,
                                              absl::Time now) {
   const auto chain = ReadAll(paths.chain, texts[0]);
   if (!chain.ok()) return chain.status();
   if (auto status = CheckKey(paths, texts[1], *chain->front()); !status.ok()) return status;
-  if (auto status = CheckUse(paths.chain, *chain->front()); !status.ok()) return status;
+  if (auto status = CheckUse(paths.chain, *chain); !status.ok()) return status;
   const auto not_after = CheckChain(paths.chain, *chain, now);
   if (!not_after.ok()) return not_after.status();
   Certificate certificate{.chain = texts[0], .key = texts[1], .not_after = *not_after};
   if (!paths.client_ca.empty()) {
-    if (auto status = CheckClientCa(paths.client_ca, texts[2]); !status.ok()) return status;
+    const auto ca_not_after = CheckClientCa(paths.client_ca, texts[2], now);
+    if (!ca_not_after.ok()) return ca_not_after.status();
     certificate.client_ca = texts[2];
+    certificate.client_ca_not_after = *ca_not_after;
   }
   return certificate;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
 namespace onced {
@@ -16,6 +17,8 @@ struct Certificate {
   std::string client_ca;  // Who may have signed clients' certificates. Empty: they need none.
   // Of the first in the chain to expire.
   absl::Time not_after;
+  // Of the last of the clients' authorities to expire: from then on no client comes in.
+  absl::Time client_ca_not_after = absl::InfiniteFuture();
 };
 
 struct CertificatePaths {
@@ -25,6 +28,9 @@ struct CertificatePaths {
 
   std::vector<std::string> files() const;
 };
+
+// When the first certificate in a PEM text expires; an error if there is none.
+absl::StatusOr<absl::Time> CertificateExpiryOf(absl::string_view pem);
 
 // Of the texts of files(): whole, of one another, and valid at `now`. An error names the
 // file, and has nothing of what is in it.

@@ -85,6 +85,11 @@ absl::StatusOr<TokenTable> TokenTable::Parse(absl::string_view text, const std::
     if (errors.size() == kErrorsMax) break;
   }
   if (!errors.empty()) return absl::InvalidArgumentError(absl::StrJoin(errors, "\n"));
+  // Most likely it is being written just now.
+  if (table.entries_.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": has no token; to revoke all, leave one whose not_after has passed"));
+  }
   return table;
 }
 

@@ -25,7 +25,8 @@ class TokenTable {
   static constexpr std::size_t kTokenBytesMax = 256;
 
   // One token a line, `NAME sha256:HEX [not_after RFC3339]`; what stands after a # is a
-  // comment. The error has one line for each that is wrong, "FILE:LINE: what".
+  // comment. The error has one line for each that is wrong, "FILE:LINE: what"; a file
+  // without tokens is wrong, too.
   static absl::StatusOr<TokenTable> Parse(absl::string_view text, const std::string& file);
 
   // nullptr: no such token. What is looked for is a digest, so that how long it takes

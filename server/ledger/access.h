@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
@@ -64,7 +63,7 @@ class AccessList {
 
    private:
     friend class AccessList;
-    absl::InlinedVector<const Entry*, 2> entries_;
+    std::vector<const Entry*> entries_;
   };
 
   AccessList() = default;

@@ -47,6 +47,10 @@ inline constexpr GaugeFamily kCertificateExpiryGauge{
     "idempotency_tls_certificate_expiry_time_seconds",
     "When the certificate in use, or one that signed it, expires, in seconds since 1970; 0: no "
     "TLS."};
+inline constexpr GaugeFamily kClientCaExpiryGauge{
+    "idempotency_tls_client_ca_expiry_time_seconds",
+    "When the last of the clients' authorities in use expires, in seconds since 1970; 0: none "
+    "is asked for."};
 inline constexpr CounterFamily kReloadsCounter{
     "idempotency_reloads_total",
     "Changed files that were taken while the server ran, or weren't since they are wrong."};
@@ -153,7 +157,8 @@ inline constexpr GaugeFamily kGaugeFamilies[] = {kQueueDepthGauge,
                                                  kStoreBlockCacheCapacityGauge,
                                                  kStoreTableFilesGauge,
                                                  kStoreLogGauge,
-                                                 kCertificateExpiryGauge};
+                                                 kCertificateExpiryGauge,
+                                                 kClientCaExpiryGauge};
 inline constexpr CounterFamily kCounterFamilies[] = {
     kProcessCpuCounter,   kConnectionsRefusedCounter,  kSpansExportedCounter,
     kSpansDroppedCounter, kStoreBlockCacheHitsCounter, kStoreBlockCacheMissesCounter,

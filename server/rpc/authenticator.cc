@@ -25,6 +25,8 @@ const char* NameOf(AuthFailure failure) {
       return "unknown_token";
     case AuthFailure::kExpiredToken:
       return "expired_token";
+    case AuthFailure::kExpiredCertificate:
+      return "expired_certificate";
   }
   __builtin_unreachable();
 }
@@ -42,12 +44,9 @@ std::variant<Caller, google::rpc::Status> Authenticator::Identify(
 
 std::optional<google::rpc::Status> Authenticator::Recheck(const grpc::ServerContextBase& context,
                                                           Caller& caller) const {
-  if (!caller.token_.has_value()) return std::nullopt;
-  const bool same_tokens = caller.token_->version == options_->tokens->version();
-  const absl::Time not_after = caller.token_->not_after;
-  if (same_tokens && (not_after == absl::InfiniteFuture() || options_->clock->Now() < not_after)) {
-    return std::nullopt;
-  }
+  const bool same_tokens = !caller.token_version_.has_value() ||
+                           *caller.token_version_ == options_->tokens->version();
+  if (same_tokens && !HasPassed(caller.not_after_)) return std::nullopt;
   auto again = Identify(context);
   if (auto* stranger = std::get_if<google::rpc::Status>(&again)) return std::move(*stranger);
   caller = std::get<Caller>(std::move(again));
@@ -71,18 +70,28 @@ Authenticator::Identified Authenticator::ByToken(absl::string_view token) const 
   const auto table = options_->tokens->Get();
   const TokenTable::Entry* entry = table->Find(token);
   if (entry == nullptr) return AuthFailure::kUnknownToken;
-  const bool ends = entry->not_after != absl::InfiniteFuture();
-  if (ends && options_->clock->Now() >= entry->not_after) return AuthFailure::kExpiredToken;
+  if (HasPassed(entry->not_after)) return AuthFailure::kExpiredToken;
   Caller caller(entry->identity, options_->access->GrantsOf({&entry->identity, 1}));
-  caller.token_ = Caller::Token{.version = version, .not_after = entry->not_after};
+  caller.token_version_ = version;
+  caller.not_after_ = entry->not_after;
   return caller;
+}
+
+bool Authenticator::HasPassed(absl::Time not_after) const {
+  return not_after != absl::InfiniteFuture() && options_->clock->Now() >= not_after;
 }
 
 Authenticator::Identified Authenticator::ByCertificate(const grpc::AuthContext& peer) const {
   std::vector<std::string> names = PeerNames(peer);
   if (names.empty()) return AuthFailure::kNoCredentials;
+  // TLS looks at this in a first handshake only: a session that is resumed by its ticket, or
+  // a connection that stays, has the certificate's names for as long as it likes.
+  const absl::Time not_after = expiries_.Of(peer);
+  if (HasPassed(not_after)) return AuthFailure::kExpiredCertificate;
   AccessList::Grants grants = options_->access->GrantsOf(names);
-  return Caller(std::move(names[0]), std::move(grants));
+  Caller caller(std::move(names[0]), std::move(grants));
+  caller.not_after_ = not_after;
+  return caller;
 }
 
 }  // namespace onced

@@ -18,6 +18,7 @@
 #include "server/identity/token_table.h"
 #include "server/ledger/access.h"
 #include "server/rpc/caller.h"
+#include "server/rpc/peer_expiries.h"
 
 namespace onced {
 
@@ -27,10 +28,11 @@ enum class AuthFailure : std::uint8_t {
   kMalformedHeader,  // `authorization` isn't one "Bearer TOKEN".
   kUnknownToken,
   kExpiredToken,
+  kExpiredCertificate,
 };
 inline constexpr AuthFailure kAuthFailures[] = {
     AuthFailure::kNoCredentials, AuthFailure::kMalformedHeader, AuthFailure::kUnknownToken,
-    AuthFailure::kExpiredToken};
+    AuthFailure::kExpiredToken,  AuthFailure::kExpiredCertificate};
 // As a metric's label and in the log.
 const char* NameOf(AuthFailure failure);
 
@@ -70,10 +72,13 @@ class Authenticator {
   Identified ByToken(absl::string_view token) const;
   Identified ByCertificate(const grpc::AuthContext& peer) const;
   Identified Find(const grpc::ServerContextBase& context) const;
+  bool HasPassed(absl::Time not_after) const;
 
   // Constant after construction. nullopt: nobody is asked.
   const std::optional<Options> options_;
 
+  // They lock themselves.
+  mutable PeerExpiries expiries_;
   mutable std::array<std::atomic<std::uint64_t>, std::size(kAuthFailures)> failures_{};
 };
 

@@ -32,11 +32,6 @@ class Caller {
 
  private:
   friend class Authenticator;
-  // What it was known by, if by a token: a newer table may not have it any more.
-  struct Token {
-    std::uint64_t version = 0;
-    absl::Time not_after;
-  };
 
   Caller(std::string name, AccessList::Grants grants, bool everything)
       : name_(std::move(name)), grants_(std::move(grants)), everything_(everything) {}
@@ -44,7 +39,10 @@ class Caller {
   std::string name_;
   AccessList::Grants grants_;
   bool everything_;
-  std::optional<Token> token_;
+  // Of the tokens that it was found in, if by one: newer ones may not have it any more.
+  std::optional<std::uint64_t> token_version_;
+  // From then on it has to be known anew.
+  absl::Time not_after_ = absl::InfiniteFuture();
 };
 
 }  // namespace onced

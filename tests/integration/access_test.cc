@@ -279,7 +279,40 @@ TEST_F(AccessMatrix, TheAdminServiceIsForAdminsOfAll) {
   }
 }
 
-// What was denied did nothing: the records are as they were.
+TEST_F(AccessMatrix, WhatWasDeniedDidNothing) {
+  const SecureCaller seed = CallerOf({.name = "seed", .authorization = "Bearer " + kTokenSeed});
+  const auto look = [&](const std::string& name_space, const char* key) {
+    v1::InspectRequest inspect = InspectOf(key);
+    inspect.set_namespace_(name_space);
+    inspect.set_include_result(true);
+    v1::InspectResponse found;
+    grpc::ClientContext context;
+    seed.Prepare(context);
+    EXPECT_TRUE(seed.api().Inspect(&context, inspect, &found).ok());
+    return found.record();
+  };
+  std::map<std::string, v1::Record> before;
+  for (const std::string& name_space : kConfigured) before[name_space] = look(name_space, kThere);
+  for (const Who& who : kWho) {
+    const SecureCaller caller = CallerOf(who);
+    for (const std::string& name_space : kConfigured) {
+      if (who.rights.contains(name_space)) continue;
+      for (const Call& call : kCalls) {
+        for (const auto& [way_name, way] : kWays) {
+          for (const char* key : {kThere, kMissing}) {
+            EXPECT_FALSE(caller.Call(Named(call.make(key), name_space), way).ok());
+          }
+        }
+      }
+    }
+  }
+  for (const std::string& name_space : kConfigured) {
+    EXPECT_EQ(look(name_space, kThere).SerializeAsString(),
+              before[name_space].SerializeAsString());
+    EXPECT_EQ(look(name_space, kMissing).state(), v1::STATE_ABSENT) << name_space;
+  }
+}
+
 TEST_F(AccessMatrix, FailuresAreCountedAndLoggedByCause) {
   for (const Who& who : kWho) {
     CallerOf(who).Call(Named(kCalls[4].make(kThere), "shop"), Way::kAlone);

@@ -101,12 +101,13 @@ struct Authority::Keys {
   Cert cert;
 };
 
-Authority::Authority(const std::string& name) : Authority(name, nullptr) {}
+Authority::Authority(const std::string& name, absl::Duration not_after)
+    : Authority(name, nullptr, not_after) {}
 
-Authority::Authority(const std::string& name, const Keys* issuer)
+Authority::Authority(const std::string& name, const Keys* issuer, absl::Duration not_after)
     : keys_(std::make_unique<Keys>()) {
   keys_->key = NewKey();
-  keys_->cert = NewCert(name, keys_->key.get(), -absl::Hours(1), absl::Hours(24 * 30));
+  keys_->cert = NewCert(name, keys_->key.get(), -absl::Hours(3), not_after);
   if (issuer == nullptr) issuer = keys_.get();
   X509* cert = keys_->cert.get();
   Must(X509_set_issuer_name(cert, X509_get_subject_name(issuer->cert.get())) == 1);
@@ -120,7 +121,9 @@ Authority::Authority(const std::string& name, const Keys* issuer)
 Authority::~Authority() = default;
 Authority::Authority(Authority&&) noexcept = default;
 
-Authority Authority::Intermediate(const std::string& name) const { return {name, keys_.get()}; }
+Authority Authority::Intermediate(const std::string& name) const { 
+  return {name, keys_.get(), absl::Hours(24 * 30)};
+}
 
 KeyPair Authority::Issue(const CertificateOptions& options) const {
   const Key key = NewKey(options.key);

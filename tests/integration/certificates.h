@@ -27,7 +27,7 @@ struct CertificateOptions {
 
 class Authority {
  public:
-  explicit Authority(const std::string& name);
+  explicit Authority(const std::string& name, absl::Duration not_after = absl::Hours(24 * 30));
   ~Authority();
   Authority(Authority&&) noexcept;
   // One whose certificate this one has signed.
@@ -41,7 +41,8 @@ class Authority {
  private:
   struct Keys;
 
-  Authority(const std::string& name, const Keys* issuer);  // nullptr: itself.
+  // `issuer` is nullptr for one that signs itself.
+  Authority(const std::string& name, const Keys* issuer, absl::Duration not_after);
 
   std::unique_ptr<Keys> keys_;
   KeyPair pair_;

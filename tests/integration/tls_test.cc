@@ -167,6 +167,19 @@ TEST_F(Secured, WhatIsWrongIsToldAndTheLastGoodOneStays) {
   Await("the failure", [&] { return Reloads("tokens", "failure") == 1; });
   EXPECT_TRUE(Inspect(WithToken()).ok());
   EXPECT_THAT(server_->Log(), HasSubstr("tokens:2: must be NAME sha256:HEX"));
+  Swap({{"tokens", "# Being written.\n"}});
+  Await("the failure", [&] { return Reloads("tokens", "failure") == 2; });
+  EXPECT_TRUE(Inspect(WithToken()).ok());
+  EXPECT_THAT(server_->Log(), HasSubstr("tokens: has no token"));
+
+  const Authority old("old", -absl::Hours(2));
+  Swap({{"ca.crt", old.certificate()}});
+  Await("the failure", [&] {
+    return Reloads("certificate", "failure") == failures + 1;
+  });
+  EXPECT_THAT(server_->Log(), HasSubstr("has no authority that is valid now: the last one expired"));
+  Swap({{"ca.crt", old.certificate() + authority_.certificate()}});
+  Await("both", [&] { return Reloads("certificate", "success") == 2; });
   EXPECT_THAT(server_->Log(), Not(HasSubstr("secret-not-a-key")));
 }
 
@@ -217,6 +230,31 @@ TEST_F(Secured, ASessionEndsAtTheFirstMessageAfterItsTokenExpired) {
   if (in_time) stream->Write(request);
   EXPECT_FALSE(stream->Read(&response));
   EXPECT_EQ(stream->Finish().error_code(), grpc::UNAUTHENTICATED);
+}
+
+// ---- Certificates that expire while they are used ----
+
+// TLS looks at the time at a first handshake only.
+TEST_F(Secured, ALiveConnectionsCertificateCountsForNothingOnceItHasExpired) {
+  Start();
+  const CertificateOptions brief{.uris = {"spiffe://prod/service"}, .not_after = absl::Seconds(5)};
+  const SecureCaller caller = Caller({.certificate = authority_.Issue(brief)});
+  grpc::ClientContext context;
+  caller.Prepare(context);
+  const auto stream = caller.api().Session(&context);
+  v1::SessionRequest request;
+  *request.add_operations()->mutable_inspect() = InspectOf("k");
+  v1::SessionResponse response;
+  stream->Write(request);
+  const bool in_time = stream->Read(&response);  // On a slow machine, perhaps not.
+  Await("its end", [&] { return !Inspect(caller).ok(); });
+  if (in_time) {
+    EXPECT_EQ(Inspect(caller).error_code(), grpc::UNAUTHENTICATED);
+    stream->Write(request);
+    EXPECT_FALSE(stream->Read(&response));
+    EXPECT_EQ(stream->Finish().error_code(), grpc::UNAUTHENTICATED);
+    EXPECT_THAT(server_->Log(), HasSubstr("\"cause\":\"expired_certificate\""));
+  }
 }
 
 // ---- Who gets no connection ----
