@@ -21,6 +21,7 @@ constexpr std::size_t kEntriesMax = 10'000;
 bool IsNameByte(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
 }
+bool IsUpper(char c) { return absl::ascii_isupper(static_cast<unsigned char>(c)); }
 bool AreNameBytes(absl::string_view text) {
   return std::all_of(text.begin(), text.end(), IsNameByte);
 }
@@ -34,9 +35,16 @@ bool IsUri(absl::string_view text) {
 // "" if it is an identity, else the rule that it broke.
 absl::string_view IdentityRule(absl::string_view text) {
   if (text.size() > kIdentityBytesMax) return "must have at most 2048 bytes";
-  if (absl::ConsumePrefix(&text, "token:") || absl::ConsumePrefix(&text, "dns:")) {
-    const bool name = !text.empty() && AreNameBytes(text);
-    return name ? "" : "must have a name of [A-Za-z0-9._-] after the colon";
+  const bool dns = absl::ConsumePrefix(&text, "dns:");
+  if (dns || absl::ConsumePrefix(&text, "token:")) {
+    if (text.empty() || !AreNameBytes(text)) {
+      return "must have a name of [A-Za-z0-9._-] after the colon";
+    }
+    // A certificate's are taken so: DNS knows no difference.
+    if (dns && std::any_of(text.begin(), text.end(), IsUpper)) {
+      return "must have a DNS name in small letters";
+    }
+    return "";
   }
   absl::ConsumeSuffix(&text, "/*");
   if (absl::StrContains(text, '*')) return "may have a * at the end of a URI only, after a /";

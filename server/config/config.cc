@@ -17,6 +17,7 @@
 #include "server/config/flags.h"
 #include "server/config/policies.h"
 #include "server/config/settings.h"
+#include "server/config/values.h"
 #include "server/config/yaml.h"
 #include "server/ledger/record.h"
 
@@ -101,7 +102,13 @@ void Apply(const std::vector<Given>& values, Config& config, ConfigErrors& error
   for (const Given& given : values) {
     const absl::Status set = given.setting->set(given.value, config);
     if (set.ok()) continue;
-    errors.Add(given.setting->name, given.source, given.value, set.message());
+    // Of a URL that has a user and a password in it, nothing is shown.
+    const bool secret = absl::StrContains(given.value, "://") && absl::StrContains(given.value, "@");
+    if (secret) {
+      errors.Add(given.setting->name, given.source, set.message());
+    } else {
+      errors.Add(given.setting->name, given.source, given.value, set.message());
+    }
   }
 }
 
@@ -213,6 +220,23 @@ bool LiesIn(const std::string& inner, const std::string& outer) {
   return absl::StartsWith(below.string(), above.string());
 }
 
+void CheckTraces(const Config& config, ConfigErrors& errors) {
+  if (!config.otlp_endpoint.empty()) {
+    const bool sealed = absl::StartsWith(config.otlp_endpoint, "https://");
+    if (config.otlp_headers_file.empty() || sealed || IsLoopbackUrl(config.otlp_endpoint)) return;
+    errors.Add("otlp_headers_file", "", config.otlp_headers_file,
+               "would be sent in the clear: otlp_endpoint must be https, or of this machine");
+    return;
+  }
+  if (!config.otlp_headers_file.empty()) {
+    errors.Add("otlp_headers_file", "", config.otlp_headers_file, "needs otlp_endpoint");
+  }
+  if (config.trace_sample_ratio > 0) {
+    errors.Add("trace_sample_ratio", "", absl::StrCat(config.trace_sample_ratio),
+               "needs otlp_endpoint");
+  }
+}
+
 // What no setting can say by itself.
 void CheckWhole(const Config& config, ConfigErrors& errors) {
   if (config.data_dir.empty() && !errors.Mentions("data_dir")) {
@@ -222,6 +246,7 @@ void CheckWhole(const Config& config, ConfigErrors& errors) {
     errors.Add("http_listen", "", ToText(config.http_listen), "must differ from listen");
   }
   CheckAdminListen(config, errors);
+  CheckTraces(config, errors);
   CheckSecurity(config, errors);
   if (LiesIn(config.backup_dir, config.data_dir)) {
     errors.Add("backup_dir", "", config.backup_dir,

@@ -45,7 +45,8 @@ absl::StatusOr<std::uint64_t> ParseBackupRate(absl::string_view text) {
 constexpr Setting kSettings[] = {
     {"data_dir", "DIR", "", "Where records are kept; made if it is not there. Required.",
      [](absl::string_view text, Config& c) { return Assign(ParsePath(text), c.data_dir); }},
-    {"config", "FILE", "", "A YAML file with settings, the namespaces' policies, and the access list.",
+    {"config", "FILE", "",
+     "A YAML file with settings, the namespaces' policies, and the access list.",
      [](absl::string_view text, Config& c) { return Assign(ParsePath(text), c.config); }},
     {"listen", "HOST:PORT", "127.0.0.1:50051", "Where gRPC is served. Port 0: any that is free.",
      [](absl::string_view text, Config& c) { return Assign(ParseEndpoint(text), c.listen); }},
@@ -265,7 +266,7 @@ constexpr PolicySetting kPolicySettings[] = {
        return Assign(ParseWhole(text, 0, kWaitersMax), p.waiters_max);
      }},
     {"quota.rate", "0",
-     "Reserve and Inspect operations a second, 0 to 1000000000; a Batch counts as all that are in "
+     "Reserve operations a second, 0 to 1000000000; a Batch counts as all that are in "
      "it. 0: no limit.",
      [](absl::string_view text, Policy& p) {
        return Assign(ParseWhole(text, 0, kQuotaMax), p.quota.rate);

@@ -137,6 +137,14 @@ absl::StatusOr<std::string> ParseUrl(absl::string_view text) {
       "must be http://HOST:PORT or https://HOST:PORT, perhaps with a path, and without user");
 }
 
+bool IsLoopbackUrl(absl::string_view url) {
+  url.remove_prefix(std::min(url.find("://") + 3, url.size()));
+  const absl::string_view host = url.substr(0, url.find('/'));
+  const bool has_port = host.find(':', host.find(']') + 1) != absl::string_view::npos;
+  const auto endpoint = ParseEndpoint(has_port ? std::string(host) : absl::StrCat(host, ":0"));
+  return endpoint.ok() && IsLoopback(*endpoint);
+}
+
 absl::StatusOr<double> ParseRatio(absl::string_view text) {
   double ratio = 0;
   const bool digits = !text.empty() && text.find_first_not_of("0123456789.") == text.npos;

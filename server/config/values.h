@@ -35,6 +35,8 @@ absl::StatusOr<std::size_t> ParseWord(absl::string_view text,
                                       absl::Span<const absl::string_view> words);
 // http or https, without user, query and fragment.
 absl::StatusOr<std::string> ParseUrl(absl::string_view text);
+// Whether such a URL is of this machine alone.
+bool IsLoopbackUrl(absl::string_view url);
 // 0 to 1.
 absl::StatusOr<double> ParseRatio(absl::string_view text);
 // What paths are made of: not empty, no NUL.

@@ -162,9 +162,6 @@ const SettingRow kSettingRows[] = {
     {"insecure", "yes", [](Config& c) { c.insecure = true; }},
     {"core_dumps", "yes", [](Config& c) { c.core_dumps = true; }},
     {"log_level", "warn", [](Config& c) { c.log_level = Config::LogLevel::kWarn; }},
-    {"otlp_endpoint", "http://c:1", [](Config& c) { c.otlp_endpoint = "http://c:1"; }},
-    {"otlp_headers_file", "/run/h", [](Config& c) { c.otlp_headers_file = "/run/h"; }},
-    {"trace_sample_ratio", "0.5", [](Config& c) { c.trace_sample_ratio = 0.5; }},
 };
 
 // None of them can be given alone.
@@ -175,6 +172,9 @@ const SettingRow kTogetherRows[] = {
     {"tls_client_auth", "request",
      [](Config& c) { c.tls_client_auth = Config::TlsClientAuth::kRequest; }},
     {"token_file", "/t", [](Config& c) { c.token_file = "/t"; }},
+    {"otlp_endpoint", "https://c:1", [](Config& c) { c.otlp_endpoint = "https://c:1"; }},
+    {"otlp_headers_file", "/run/h", [](Config& c) { c.otlp_headers_file = "/run/h"; }},
+    {"trace_sample_ratio", "0.5", [](Config& c) { c.trace_sample_ratio = 0.5; }},
 };
 
 TEST(LoadConfig, TakesEachSettingFromEachSource) {
