@@ -1,7 +1,6 @@
 #include "server/observe/otlp_exporter.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -9,7 +8,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "server/base/read_file.h"
 #include "server/base/thread_name.h"
 #include "server/observe/otlp_json.h"
 
@@ -36,13 +37,15 @@ bool IsRetryable(const HttpPost::Answer& answer) {
          std::end(kRetryable);
 }
 
+constexpr std::size_t kHeadersBytesMax = 64 << 10;
+
 // Lines that aren't "Name: value" are no headers: a file of those alone is refused.
 std::optional<std::vector<std::string>> ReadHeaders(const std::string& path) {
   std::vector<std::string> headers = {"Content-Type: application/json", "Expect:"};
   if (path.empty()) return headers;
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  for (std::string line; std::getline(file, line);) {
+  const absl::StatusOr<std::string> file = ReadRegularFile(path, kHeadersBytesMax);
+  if (!file.ok()) return std::nullopt;
+  for (const absl::string_view line : absl::StrSplit(*file, '\n')) {
     const absl::string_view text = absl::StripAsciiWhitespace(line);
     if (text.empty() || text[0] == '#') continue;
     const std::size_t colon = text.find(':');

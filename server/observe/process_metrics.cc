@@ -41,17 +41,20 @@ double StatusOf(absl::string_view name) {
 }
 double StatusBytesOf(absl::string_view name) { return StatusOf(name) * 1024; }
 
-double OpenFds() {
-  std::error_code error;
-  const std::filesystem::directory_iterator all("/proc/self/fd", error);
-  if (error) return 0;
-  return static_cast<double>(std::distance(begin(all), end(all)) - 1);  // Not the one it reads by.
-}
-
 double MaxFds() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   return static_cast<double>(limit.rlim_cur);
+}
+
+double OpenFds() {
+  std::error_code error;
+  std::filesystem::directory_iterator each("/proc/self/fd", error);
+  // With none left there is none to count them by.
+  if (error == std::errc::too_many_files_open) return MaxFds();
+  double count = -1;  // Not the one it reads by.
+  for (; !error && each != std::filesystem::directory_iterator(); each.increment(error)) ++count;
+  return error ? 0 : count;
 }
 
 }  // namespace

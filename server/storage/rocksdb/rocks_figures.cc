@@ -3,9 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "rocksdb/db.h"
+#include "rocksdb/env.h"
 #include "rocksdb/statistics.h"
-#include "rocksdb/transaction_log.h"
 
 namespace onced {
 namespace {
@@ -29,12 +30,13 @@ std::uint64_t TickerOf(rocksdb::DB& db, rocksdb::Tickers ticker) {
   return statistics == nullptr ? 0 : statistics->getTickerCount(ticker);
 }
 
-// Those that are still needed.
+// As the folder has them: RocksDB's own list of them holds up the deletion of files, and
+// anybody may scrape.
 std::uint64_t LogBytes(rocksdb::DB& db) {
-  rocksdb::VectorLogPtr files;
-  if (!db.GetSortedWalFiles(files).ok()) return 0;
+  std::vector<rocksdb::Env::FileAttributes> files;
+  if (!db.GetEnv()->GetChildrenFileAttributes(db.GetName(), &files).ok()) return 0;
   std::uint64_t bytes = 0;
-  for (const auto& file : files) bytes += file->SizeFileBytes();
+  for (const auto& file : files) bytes += absl::EndsWith(file.name, ".log") ? file.size_bytes : 0;
   return bytes;
 }
 
