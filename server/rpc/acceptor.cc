@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/thread_name.h"
 
@@ -103,6 +104,8 @@ std::optional<ino_t> InodeOf(int fd) {
   return found.st_ino;
 }
 
+constexpr int kOpensMax = 8;
+
 // The kernel has none to give, of whatever it takes.
 bool LacksResources(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
@@ -158,7 +161,13 @@ std::size_t OpenConnections::CountFrom(const std::string& address) const {
 
 absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Listen(Options options) {
   std::unique_ptr<Acceptor> acceptor(new Acceptor(std::move(options)));
-  if (absl::Status opened = acceptor->Open(); !opened.ok()) {
+  absl::Status opened = acceptor->Open();
+  // The port that was free at the first address may be taken at the next.
+  const bool any_port = absl::EndsWith(acceptor->options_.address, ":0");
+  for (int i = 1; any_port && i < kOpensMax && !opened.ok() && acceptor->port_ != 0; ++i) {
+    opened = acceptor->Open();
+  }
+  if (!opened.ok()) {
     return absl::UnavailableError(absl::StrCat(acceptor->options_.setting, ": can't listen on ",
                                                acceptor->options_.address, ": ", opened.message()));
   }
@@ -167,6 +176,8 @@ absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Listen(Options options) {
 
 // One address of several may be of a family that this machine doesn't have.
 absl::Status Acceptor::Open() {
+  listeners_.clear();
+  port_ = 0;
   auto found = Resolve(options_.address);
   if (!found.ok()) return found.status();
   absl::Status failed = absl::NotFoundError("has no address");

@@ -8,9 +8,11 @@ namespace onced {
 void BatchCall::Start(const idempotency::v1::BatchRequest& batch, const Validator& validator,
                       absl::Time deadline, Quotas& quotas) {
   if (const auto error = BatchRun::CheckSize(batch.operations())) return Failed(*error);
-  bytes_.Set(bytes_.bytes() + batch.operations().size() * ByteBudget::kOperationBytes);
-  run_.Check(batch.operations(), validator, deadline,
-             {.quotas = quotas, .has_room = budget_.HasRoomForNewWork()}, {});
+  const auto count = static_cast<std::size_t>(batch.operations_size());
+  if (!bytes_.TryTake(count * ByteBudget::kOperationBytes, BatchRun::UseOf(batch.operations()))) {
+    return Failed(ErrorOf(Refused{Refusal::kMemoryFull, std::nullopt, std::nullopt}));
+  }
+  run_.Check(batch.operations(), validator, deadline, quotas, {});
   run_.Submit([this] { Reply(); });  // No tickets: none of them waits.
 }
 

@@ -21,12 +21,11 @@ class BatchCall final : public UnaryCall::Work {
   BatchCall(ShardSet& shards, Telemetry& telemetry, CallsInFlight& in_flight, ByteBudget& budget,
             UnaryCall& call, CallTrace trace)
       : in_flight_(in_flight),
-        budget_(budget),
         bytes_(budget),
         run_(Method::kBatch, shards, telemetry, std::move(trace)),
         call_(call) {}
 
-  // Whether there is memory for the request.
+  // Whether there is memory for the request; what is in it isn't known yet.
   bool TryTakeRoom() {
     return bytes_.TryTake(ByteBudget::kCallBytes + call_.request().Length(), BytesFor::kSettling);
   }
@@ -38,7 +37,6 @@ class BatchCall final : public UnaryCall::Work {
   void Reply();
 
   const CallsInFlight::One in_flight_;
-  const ByteBudget& budget_;
   ByteShare bytes_;
   BatchRun run_;
   UnaryCall& call_;

@@ -47,16 +47,15 @@ std::optional<google::rpc::Status> BatchRun::CheckSize(const Operations& operati
       absl::StrCat("must have 1 to ", limits::kBatchOperationsMax, " items, has ", size)});
 }
 
-std::optional<google::rpc::Status> BatchRun::Admit(Request& request,
-                                                   const Admission& admission) const {
-  if (Settles(request)) return std::nullopt;
-  if (!admission.has_room)
-    return ErrorOf(onced::Refused{Refusal::kMemoryFull, std::nullopt, std::nullopt});
-  return TakeQuota(admission.quotas, shards_.Now(), request);
+BytesFor BatchRun::UseOf(const Operations& operations) {
+  const bool all = std::all_of(operations.begin(), operations.end(), [](const auto& operation) {
+    return operation.has_commit() || operation.has_extend() || operation.has_release();
+  });
+  return all ? BytesFor::kSettling : BytesFor::kNewWork;
 }
 
 void BatchRun::Check(const Operations& operations, const Validator& validator, absl::Time deadline,
-                     const Admission& admission, const Waiting& waiting) {
+                     Quotas& quotas, const Waiting& waiting) {
   share_ = waiting.share;
   const auto waits =
       share_ == nullptr ? Validator::Waiting::kRefused : Validator::Waiting::kAllowed;
@@ -73,10 +72,13 @@ void BatchRun::Check(const Operations& operations, const Validator& validator, a
       continue;
     }
     Request request = std::get<Request>(std::move(checked));
-    if (auto refused = Admit(request, admission)) {
-      outcome.answer = *std::move(refused);
-      continue;
+    if (IsReserve(request)) {
+      if (auto refused = TakeQuota(quotas, shards_.Now(), request)) {
+        outcome.answer = *std::move(refused);
+        continue;
+      }
     }
+    if (requests_.empty()) name_space_ = request.key.name_space;
     request.deadline = deadline;
     trace_.Mark(request.operation);
     const bool claims = ClaimsWait(request, waiting);
@@ -130,10 +132,11 @@ v1::BatchResponse BatchRun::Response(std::size_t large_bytes_max, ByteShare& roo
   for (const BatchOutcome& outcome : outcomes_) wanted += LargePartBytes(outcome);
   wanted = std::min(wanted, large_bytes_max);
   room.Set(ByteBudget::kCallBytes);  // The request has gone.
-  const std::size_t granted = room.TakeUpTo(wanted, BytesFor::kNewWork);
+  const std::size_t granted = room.TakeUpTo(wanted, BytesFor::kNewWork, name_space_);
+  const bool all = granted == wanted;
   v1::BatchResponse response =
-      BatchResponseOf(outcomes_, granted < wanted ? granted : large_bytes_max,
-                      granted < wanted ? Refusal::kMemoryFull : Refusal::kReplyTooLarge);
+      BatchResponseOf(outcomes_, all ? large_bytes_max : std::max(granted, ByteBudget::kSmallBytes),
+                      all ? Refusal::kReplyTooLarge : Refusal::kMemoryFull);
   room.Set(ByteBudget::kCallBytes + response.ByteSizeLong());
   return response;
 }

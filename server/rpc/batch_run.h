@@ -48,6 +48,9 @@ class BatchRun {
   // Whether there are too few or too many of them.
   static std::optional<google::rpc::Status> CheckSize(const Operations& operations);
 
+  // What memory they take: all of them settle reservations, or there is new work among them.
+  static BytesFor UseOf(const Operations& operations);
+
   // How the Reserves among them wait.
   struct Waiting {
     // Whose waits they are; nullptr: one that would wait is refused.
@@ -55,13 +58,8 @@ class BatchRun {
     // Else none is parked: a CONFLICT comes at once.
     bool may_park = false;
   };
-  // What new work among them is subject to. What settles reservations isn't.
-  struct Admission {
-    Quotas& quotas;
-    bool has_room = true;  // There is memory for it.
-  };
   void Check(const Operations& operations, const Validator& validator, absl::Time deadline,
-             const Admission& admission, const Waiting& waiting);
+             Quotas& quotas, const Waiting& waiting);
   // Whether one of them may be parked.
   bool may_wait() const { return may_wait_; }
   // What was in order is executed. The tickets of those that may be parked.
@@ -78,8 +76,6 @@ class BatchRun {
   }
 
  private:
-  // Why it isn't executed, if it isn't.
-  std::optional<google::rpc::Status> Admit(Request& request, const Admission& admission) const;
   // Makes a Reserve that can't be parked one that doesn't wait.
   bool ClaimsWait(Request& request, const Waiting& waiting);
   void Answered(std::uint32_t index, bool waited, Answer answer);
@@ -102,6 +98,7 @@ class BatchRun {
   ConnectionShare* share_ = nullptr;
   bool may_wait_ = false;
   std::vector<Request> requests_;
+  std::string name_space_;  // Of the first of them.
   absl::AnyInvocable<void()> done_;
 
   // Each its own answer's.

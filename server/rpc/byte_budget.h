@@ -5,6 +5,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "server/base/mutex.h"
 
 namespace onced {
 
@@ -30,8 +35,9 @@ class ByteBudget {
   // would not be much smaller.
   static constexpr std::size_t kSmallBytes = 4 << 10;
 
-  // Whether there is room for new work beside what settles.
-  bool HasRoomForNewWork() const { return used() <= max(BytesFor::kNewWork); }
+  // Of the answers to one namespace that are over kSmallBytes: half of what new work may
+  // have. So who doesn't read them fills no more than that.
+  std::size_t namespace_max() const { return max(BytesFor::kNewWork) / 2; }
   std::size_t used() const { return used_.load(std::memory_order_relaxed); }
   std::size_t max(BytesFor use) const {
     return use == BytesFor::kSettling ? max_ : max_ - max_ / 4;
@@ -52,8 +58,29 @@ class ByteBudget {
     }
   }
 
+  // As much as the namespace may still have.
+  std::size_t TakeFor(const std::string& name_space, std::size_t bytes)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    const MutexLock lock(mutex_);
+    std::size_t& used = by_namespace_[name_space];
+    const std::size_t taken = std::min(bytes, namespace_max() - used);
+    used += taken;
+    if (used == 0) by_namespace_.erase(name_space);
+    return taken;
+  }
+  void GiveBackFor(const std::string& name_space, std::size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (bytes == 0) return;
+    const MutexLock lock(mutex_);
+    const auto found = by_namespace_.find(name_space);
+    found->second -= bytes;
+    if (found->second == 0) by_namespace_.erase(found);
+  }
+
   const std::size_t max_;
   std::atomic<std::size_t> used_{0};
+
+  Mutex mutex_;
+  absl::flat_hash_map<std::string, std::size_t> by_namespace_ ABSL_GUARDED_BY(mutex_);
 };
 
 // What one call has taken; given back at its end.
@@ -63,7 +90,10 @@ class ByteBudget {
 class ByteShare {
  public:
   explicit ByteShare(ByteBudget& budget) : budget_(budget) {}
-  ~ByteShare() { budget_.used_.fetch_sub(bytes_, std::memory_order_relaxed); }
+  ~ByteShare() {
+    budget_.used_.fetch_sub(bytes_, std::memory_order_relaxed);
+    budget_.GiveBackFor(name_space_, of_namespace_);
+  }
   ByteShare(const ByteShare&) = delete;
   ByteShare& operator=(const ByteShare&) = delete;
 
@@ -74,9 +104,14 @@ class ByteShare {
     bytes_ += taken;
     return taken == bytes;
   }
-  // As many as there is room for; how many.
-  std::size_t TakeUpTo(std::size_t bytes, BytesFor use) {
-    const std::size_t taken = budget_.Take(bytes, use, false);
+  // Of an answer to what was asked of a namespace, as many as there is room for; how many.
+  // Once; `use` is that of the question.
+  std::size_t TakeUpTo(std::size_t bytes, BytesFor use, const std::string& name_space) {
+    name_space_ = name_space;
+    of_namespace_ = budget_.TakeFor(name_space, bytes);
+    const std::size_t taken = budget_.Take(of_namespace_, use, false);
+    budget_.GiveBackFor(name_space, of_namespace_ - taken);
+    of_namespace_ = taken;
     bytes_ += taken;
     return taken;
   }
@@ -89,6 +124,8 @@ class ByteShare {
  private:
   ByteBudget& budget_;
   std::size_t bytes_ = 0;
+  std::string name_space_;
+  std::size_t of_namespace_ = 0;
 };
 
 }  // namespace onced

@@ -25,8 +25,9 @@ absl::Time DeadlineOf(const grpc::ServerContextBase& context, absl::Time now) {
 bool SingleCall::TakeRoomFor(const grpc::ByteBuffer& response, const Reply& reply) {
   const std::size_t size = response.Length();
   bytes_.Set(ByteBudget::kCallBytes);  // The request has gone.
-  if (size > ByteBudget::kSmallBytes && !std::holds_alternative<Fresh>(reply))
-    return bytes_.TryTake(size, use_);
+  if (size > ByteBudget::kSmallBytes && !std::holds_alternative<Fresh>(reply)) {
+    return bytes_.TakeUpTo(size, use_, name_space_) == size;
+  }
   bytes_.Set(ByteBudget::kCallBytes + size);
   return true;
 }

@@ -77,6 +77,8 @@ class SingleCall final : public UnaryCall::Work {
     trace_.SetNamespace(request);
     trace_.Mark(request.operation);
   }
+  // Whose memory a large answer takes.
+  void AnswersTo(const Request& request) { name_space_ = request.key.name_space; }
   // From now on the shard is told if the caller goes away.
   void CancelsAs(ShardSet::Ticket ticket) { ticket_ = ticket; }
 
@@ -112,6 +114,7 @@ class SingleCall final : public UnaryCall::Work {
   const BytesFor use_;
   ByteShare bytes_;
   UnaryCall& call_;
+  std::string name_space_;
   CallTrace trace_;
   std::optional<ShardSet::Ticket> ticket_;
   std::optional<ConnectionShare> share_;  // While it may wait.

@@ -47,10 +47,11 @@ template <typename Message, typename EncoderFor>
 std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, UnaryCall& rpc,
                                                             EncoderFor encoder_for) {
   if (refusing_) return RefuseDraining(method, rpc);
-  auto owned = std::make_unique<SingleCall>(method, shards_, telemetry_, in_flight_, budget_, rpc,
-                                            CallTrace(tracer_, rpc.context(), method, shards_));
-  SingleCall* const call = owned.get();
   const auto caller = authenticator_.Identify(rpc.context());
+  auto owned =
+      std::make_unique<SingleCall>(method, shards_, telemetry_, in_flight_, budget_, rpc,
+                                   CallTrace(TracerFor(caller), rpc.context(), method, shards_));
+  SingleCall* const call = owned.get();
   if (const auto* stranger = std::get_if<google::rpc::Status>(&caller)) {
     call->Failed(*stranger);
     return owned;
@@ -76,7 +77,7 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
     return owned;
   }
   Request request = std::get<Request>(std::move(checked));
-  if (!Settles(request)) {
+  if (IsReserve(request)) {
     if (const auto refused = TakeQuota(quotas_, shards_.Now(), request)) {
       call->Failed(*refused);
       return owned;
@@ -84,6 +85,7 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
   }
   request.deadline = deadline;
   call->Traces(request);
+  call->AnswersTo(request);
   if (MayWait(request) && !call->TryWait(waits_)) {
     // Over its connection's share it does not wait: a CONFLICT comes at once.
     std::get<ReserveOp>(request.operation).wait_timeout = absl::ZeroDuration();
@@ -99,10 +101,10 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
 
 std::unique_ptr<UnaryCall::Work> IdempotencyService::BeginBatch(UnaryCall& rpc) {
   if (refusing_) return RefuseDraining(Method::kBatch, rpc);
-  auto call =
-      std::make_unique<BatchCall>(shards_, telemetry_, in_flight_, budget_, rpc,
-                                  CallTrace(tracer_, rpc.context(), Method::kBatch, shards_));
   const auto caller = authenticator_.Identify(rpc.context());
+  auto call = std::make_unique<BatchCall>(
+      shards_, telemetry_, in_flight_, budget_, rpc,
+      CallTrace(TracerFor(caller), rpc.context(), Method::kBatch, shards_));
   v1::BatchRequest batch;
   if (const auto* stranger = std::get_if<google::rpc::Status>(&caller)) {
     call->Failed(*stranger);

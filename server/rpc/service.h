@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <variant>
 #include <vector>
 
 #include "idempotency/v1/idempotency.grpc.pb.h"
@@ -72,6 +73,10 @@ class IdempotencyService final : public RawService {
   // the parsed message, what turns an Answer into a response.
   template <typename Message, typename EncoderFor>
   std::unique_ptr<UnaryCall::Work> Single(Method method, UnaryCall& call, EncoderFor encoder_for);
+  // Strangers' calls are not traced: else they could fill the collector's queue.
+  Tracer* TracerFor(const std::variant<Caller, google::rpc::Status>& caller) const {
+    return std::holds_alternative<Caller>(caller) ? tracer_ : nullptr;
+  }
   std::unique_ptr<UnaryCall::Work> BeginBatch(UnaryCall& call);
   RpcTelemetry* Counter(Method method);
   std::unique_ptr<UnaryCall::Work> RefuseDraining(Method method, UnaryCall& call) const;

@@ -23,8 +23,11 @@ void SessionCall::Start() {
   const bool opens = service_.sessions.Add(*this);
   if (!Hold()) return;  // Ended already, by EndAll().
   if (!opens) return End();
-  if (const auto* stranger = std::get_if<google::rpc::Status>(&caller_)) Fail(*stranger);
-  if (!bytes_.TryTake(ByteBudget::kCallBytes, BytesFor::kSettling)) Fail(NoRoom());
+  if (const auto* stranger = std::get_if<google::rpc::Status>(&caller_)) {
+    Fail(*stranger);
+  } else if (!bytes_.TryTake(ByteBudget::kCallBytes, BytesFor::kNewWork)) {
+    Fail(NoRoom());  // What settles can do so by itself.
+  }
   Proceed();
 }
 
@@ -112,10 +115,10 @@ void SessionCall::Execute(const v1::SessionRequest& request, const SessionLoad& 
   if (const auto error = BatchRun::CheckSize(request.operations())) return Refuse(*message, *error);
   const std::size_t bytes =
       ByteBudget::kCallBytes + load.bytes + load.operations * ByteBudget::kOperationBytes;
-  if (!message->bytes->TryTake(bytes, BytesFor::kSettling)) return Refuse(*message, NoRoom());
-  message->run.Check(
-      request.operations(), Validator(service_.policies, std::get<Caller>(caller_)), deadline_,
-      {.quotas = service_.quotas, .has_room = service_.budget.HasRoomForNewWork()}, waiting);
+  const BytesFor use = BatchRun::UseOf(request.operations());
+  if (!message->bytes->TryTake(bytes, use)) return Refuse(*message, NoRoom());
+  message->run.Check(request.operations(), Validator(service_.policies, std::get<Caller>(caller_)),
+                     deadline_, service_.quotas, waiting);
   if (message->run.may_wait()) {
     const MutexLock lock(mutex_);
     flow_.Waits(load);

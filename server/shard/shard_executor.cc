@@ -84,10 +84,11 @@ bool ShardExecutor::Admit(const Request& request, absl::Time now, Refusal& why) 
   // Rounded up: however little room there is, each has some.
   const std::size_t part = (room + limits_.namespace_parts - 1) / limits_.namespace_parts;
   const absl::Duration wait = settles ? absl::ZeroDuration() : WaitOfOldest(now);
-  const bool crowded = queued.all >= room || queued.parts[request.queue_part] >= part ||
-                       wait > limits_.queue_wait_max;
-  if (crowded && !settles) crowded_.store(true, std::memory_order_relaxed);
-  if (crowded || (wait > absl::ZeroDuration() && now + wait > request.deadline)) {
+  const bool full = queued.all >= room || wait > limits_.queue_wait_max;
+  // A namespace that has filled its part alone is no reason to take all others' calls slowly.
+  if (full && !settles) crowded_.store(true, std::memory_order_relaxed);
+  if (full || queued.parts[request.queue_part] >= part ||
+      (wait > absl::ZeroDuration() && now + wait > request.deadline)) {
     why = Refusal::kQueueFull;
     return false;
   }
