@@ -36,6 +36,8 @@ constexpr std::pair<CounterFamily, RocksFigure> kStoreCounters[] = {
 
 void LogSettings(Log& log, const Config& config, const char* version) {
   const bool fsync = config.durability == Config::Durability::kFsync;
+  const bool clients_may_lack_one =
+      config.tls_client_auth == Config::TlsClientAuth::kRequest || config.tls_client_ca.empty();
   log.Info("settings", {{"version", version},
                         {"config", config.config},
                         {"data_dir", config.data_dir},
@@ -48,6 +50,9 @@ void LogSettings(Log& log, const Config& config, const char* version) {
                         {"durability", fsync ? "fsync" : "process"},
                         {"queue_max", config.queue_max},
                         {"settle_queue_max", config.settle_queue_max},
+                        {"queue_wait_max", config.queue_wait_max},
+                        {"connections_max", config.connections_max},
+                        {"connections_per_peer_max", config.connections_per_peer_max},
                         {"restart_grace", config.restart_grace},
                         {"drain_window", config.drain_window},
                         {"shutdown_grace", config.shutdown_grace},
@@ -65,6 +70,7 @@ void LogSettings(Log& log, const Config& config, const char* version) {
                         {"tls_cert", config.tls_cert},
                         {"tls_key", config.tls_key},
                         {"tls_client_ca", config.tls_client_ca},
+                        {"tls_client_auth", clients_may_lack_one ? "request" : "require"},
                         {"token_file", config.token_file},
                         {"reload_interval", config.reload_interval},
                         {"access", config.access.size()},

@@ -53,6 +53,27 @@ TEST(Logs, AreListed) {
   EXPECT_EQ(EventsListed(page), logged);
 }
 
+// Whoever is called at night wants to know what the server was told. That the line was
+// written says the least level.
+TEST(Logs, HaveEverySetting) {
+  static const std::regex kSetting("\\n    \\{\"([a-z_]+)\", \"");
+  std::string settings;
+  std::string logged;
+  for (const File& file : Tree()) {
+    if (file.path == "server/config/settings.cc") settings = file.text;
+    if (file.path == "server/reporting.cc") logged = file.text;
+  }
+  settings.resize(settings.find("kPolicySettings[]"));
+  std::size_t count = 0;
+  for (std::sregex_iterator at(settings.begin(), settings.end(), kSetting), end; at != end; ++at) {
+    const std::string name = (*at)[1];
+    ++count;
+    if (name == "log_level") continue;
+    EXPECT_NE(logged.find("{\"" + name + "\", "), std::string::npos) << name;
+  }
+  EXPECT_GT(count, 30U);
+}
+
 TEST(Planted, EventsAreFound) {
   EXPECT_THAT(EventsIn("log.Info(\"serving\", {});"), ElementsAre("serving info"));
   EXPECT_THAT(EventsIn("log_.Warn(\n    \"a_b\",\n {}"), ElementsAre("a_b warn"));
