@@ -64,6 +64,7 @@ class SecureCaller {
                     std::string* response = nullptr) const;
   grpc::Status AcceptClock() const;
   idempotency::v1::IdempotencyService::Stub& api() const { return *api_; }
+  admin_v1::AdminService::Stub& admin() const { return *admin_; }
 
  private:
   grpc::Status CallAlone(const idempotency::v1::Operation& operation, std::string* response) const;
