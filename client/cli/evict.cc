@@ -55,7 +55,8 @@ std::string TextOf(const admin_v1::EvictNamespaceResponse& sum) {
 // Says, beside what went wrong, what was done before.
 absl::Status After(const admin_v1::EvictNamespaceResponse& sum, const absl::Status& failure) {
   client::ErrorDetails details = client::DetailsOf(failure);
-  absl::StrAppend(&details.message, " (", sum.evicted(), " records were evicted before)");
+  absl::StrAppend(&details.message, " (that is of the last call; ", sum.evicted(),
+                  " records were evicted by those before it)");
   return client::ToAbslStatus(details);
 }
 

@@ -52,6 +52,12 @@ bool AccessList::Grants::AllowEverywhere(Right right) const {
   });
 }
 
+bool AccessList::Grants::AllowSomewhere(Right right) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry* entry) {
+    return entry->rights.Has(right) && !entry->namespaces.empty();
+  });
+}
+
 AccessList::AccessList(std::vector<Entry> entries) : entries_(std::move(entries)) {
   for (const Entry& entry : entries_) {
     absl::string_view identity = entry.identity;

@@ -60,6 +60,8 @@ class AccessList {
     Grants() = default;
     bool Allow(Right right, absl::string_view name_space) const;
     bool AllowEverywhere(Right right) const;
+    // In any namespace at all.
+    bool AllowSomewhere(Right right) const;
 
    private:
     friend class AccessList;

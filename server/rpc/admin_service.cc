@@ -52,18 +52,34 @@ void AnswerPage(UnaryCall& call,
   }
   call.Reply(Serialize(std::get<admin_v1::ListResponse>(page)));
 }
-void AnswerPage(UnaryCall& call, Audited& audit,
-                const std::variant<admin_v1::EvictNamespaceResponse, google::rpc::Status>& page) {
-  if (const auto* error = std::get_if<google::rpc::Status>(&page)) {
-    return Refuse(call, audit, *error);
-  }
-  const auto& response = std::get<admin_v1::EvictNamespaceResponse>(page);
+// An error that came when something had been done is none: it would say otherwise, and the
+// caller would never hear of that. The page comes again, and if nothing is done then, fails.
+void AnswerPage(UnaryCall& call, Audited& audit, NamespacePages::Evicted page) {
+  admin_v1::EvictNamespaceResponse& response = page.response;
   audit.entry().counts = {{"evicted", response.evicted()},
                           {"skipped_held", response.skipped_held()},
                           {"skipped_changed", response.skipped_changed()},
                           {"skipped_unreadable", response.skipped_unreadable()}};
-  audit.Done(response.next_page_token().empty() ? "last_page" : "page");
+  if (page.error.has_value() && response.evicted() == 0) return Refuse(call, audit, *page.error);
+  if (page.error.has_value()) {
+    audit.Done("part_of_page");
+    response.clear_skipped_held();  // What was skipped comes again, and is counted then.
+    response.clear_skipped_changed();
+    response.clear_skipped_unreadable();
+  } else {
+    audit.Done(response.next_page_token().empty() ? "last_page" : "page");
+  }
   call.Reply(Serialize(response));
+}
+
+// Of as many bytes as the method may need: only Resolve carries a result.
+template <typename Message>
+std::optional<Violation> ParseAdmin(const grpc::ByteBuffer& bytes, Message& message) {
+  if constexpr (std::is_same_v<Message, admin_v1::ResolveRequest>) {
+    return ParseBounded(bytes, message);
+  } else {
+    return ParseSmall(bytes, message);
+  }
 }
 
 }  // namespace
@@ -110,18 +126,26 @@ void AdminService::Accept(CallQueue& queue) {
   for (const UnaryCall::Method& method : methods_) UnaryCall::Await(method, queue);
 }
 
-std::optional<Caller> AdminService::Admit(UnaryCall& call, Audited& audit) const {
+// A stranger has no line in the audit log, which knows no bound: the authenticator tells of it.
+std::optional<Caller> AdminService::Identify(UnaryCall& call, Audited& audit) const {
   auto caller = authenticator_.Identify(call.context());
   if (const auto* stranger = std::get_if<google::rpc::Status>(&caller)) {
-    Refuse(call, audit, *stranger);
+    call.Reply(ToGrpc(*stranger));
     return std::nullopt;
   }
   audit.entry().identity = std::get<Caller>(caller).name();
   return std::get<Caller>(std::move(caller));
 }
 
+std::optional<Caller> AdminService::Admit(UnaryCall& call, Audited& audit) const {
+  std::optional<Caller> caller = Identify(call, audit);
+  if (!caller.has_value() || caller->MaySomewhere(Right::kAdmin)) return caller;
+  Refuse(call, audit, onced::ErrorOf(AdminRefusal::kNamespaceNotAllowed));
+  return std::nullopt;
+}
+
 std::optional<Caller> AdminService::AdmitForServer(UnaryCall& call, Audited& audit) const {
-  std::optional<Caller> caller = Admit(call, audit);
+  std::optional<Caller> caller = Identify(call, audit);
   if (!caller.has_value() || caller->MayEverywhere(Right::kAdmin)) return caller;
   Refuse(call, audit, onced::ErrorOf(AdminRefusal::kNotAllowed));
   return std::nullopt;
@@ -129,7 +153,7 @@ std::optional<Caller> AdminService::AdmitForServer(UnaryCall& call, Audited& aud
 
 template <typename Message>
 bool AdminService::Takes(UnaryCall& call, Audited& audit, Message& message) {
-  const auto violation = Parse(call.request(), message);
+  const auto violation = ParseAdmin(call.request(), message);
   if (violation.has_value()) Refuse(call, audit, onced::ErrorOf(*violation));
   return !violation.has_value();
 }
@@ -148,13 +172,22 @@ void AdminService::Settle(UnaryCall& call, Audited audit, Encode encode) {
   }
   Request request = std::get<Request>(std::move(checked));
   request.deadline = DeadlineOf(call.context(), shards_.Now());
-  request.answer = [&call, encode, audit = std::move(audit)](const Answer& answer) mutable {
+  if (!answers_.TryTakePlace()) {
+    return Refuse(call, audit,
+                  onced::ErrorOf(onced::Refused{Refusal::kQueueFull, std::nullopt, std::nullopt}));
+  }
+  // Called by the shards' threads, and by the one that writes for all of them: to write a line
+  // may take as long as who reads the log likes.
+  request.answer = [this, &call, encode, audit = std::move(audit)](const Answer& answer) mutable {
     if (const auto* refused = std::get_if<onced::Refused>(&answer.reply)) {
-      return Refuse(call, audit, onced::ErrorOf(*refused));
+      return answers_.Run([&call, audit, error = onced::ErrorOf(*refused)]() mutable {
+        Refuse(call, audit, error);
+      });
     }
-    const auto response = encode(answer);
-    audit.Done(OutcomeOf(response));
-    call.Reply(Serialize(response));
+    answers_.Run([&call, audit, response = encode(answer)]() mutable {
+      audit.Done(OutcomeOf(response));
+      call.Reply(Serialize(response));
+    });
   };
   shards_.Submit(std::move(request));
 }

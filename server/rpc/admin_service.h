@@ -17,6 +17,7 @@
 #include "server/base/telemetry.h"
 #include "server/ledger/policy.h"
 #include "server/rpc/admin_validate.h"
+#include "server/rpc/answer_worker.h"
 #include "server/rpc/audited.h"
 #include "server/rpc/authenticator.h"
 #include "server/rpc/call_queue.h"
@@ -41,7 +42,8 @@ using RawAdminService = admin_v1::AdminService::WithRawMethod_List<
 // Operation: a backup runs on a thread of its own, one at a time. A call that
 //            was cancelled leaves it to go on: who asks again is told that it
 //            runs, and the log and the metrics say how it ended. Lists have threads
-//            of their own as well; what settles a record goes through its shard.
+//            of their own as well; what settles a record goes through its shard, and is
+//            written to the audit log and answered by another thread than that.
 // Threads:   the call queue's, which is never blocked; RequestStop() and Stop() from
 //            any other.
 // Lifetime:  what is passed in outlives it. RequestStop() comes before the end
@@ -91,8 +93,9 @@ class AdminService final : public RawAdminService {
   void BeginEvictNamespace(UnaryCall& call);
   void BeginStatus(UnaryCall& call);
 
-  // Who called. nullopt: nobody who is known, or may do what is about the whole server;
-  // the call has been answered.
+  // Who called. nullopt: nobody who is known, and the call has been answered.
+  std::optional<Caller> Identify(UnaryCall& call, Audited& audit) const;
+  // The same, and nobody who may do anything here; or what is about the whole server.
   std::optional<Caller> Admit(UnaryCall& call, Audited& audit) const;
   std::optional<Caller> AdmitForServer(UnaryCall& call, Audited& audit) const;
   // False: it isn't one, and the call has been answered.
@@ -119,6 +122,7 @@ class AdminService final : public RawAdminService {
   std::optional<BackupReport> last_backup_ ABSL_GUARDED_BY(mutex_);
 
   // Last: their jobs use what is above.
+  AnswerWorker answers_;
   NamespacePages pages_;
   SoloWorker worker_;
 };

@@ -47,6 +47,11 @@ std::optional<State> StateFrom(v1::State state) {
 
 std::vector<State> TakeStates(const admin_v1::ListRequest& request, Findings& findings) {
   std::vector<State> states;
+  if (request.states_size() > kStatesMax) {
+    findings.Add("states", absl::StrCat("must have at most ", kStatesMax, " values, has ",
+                                        request.states_size()));
+    return states;
+  }
   for (int i = 0; i < request.states_size(); ++i) {
     const auto state = StateFrom(request.states(i));
     const bool known = state.has_value();
@@ -70,11 +75,13 @@ std::size_t TakePageSize(std::int32_t size, Findings& findings) {
 bool IsNamespace(const std::string& name) {
   Findings findings("");
   CheckNamespace(name, findings);
-  return findings.all().empty();
+  return findings.empty();
 }
 
 std::optional<google::rpc::Status> AdminValidator::Denied(const std::string& name_space) const {
-  if (!IsNamespace(name_space) || caller_.May(Right::kAdmin, name_space)) return std::nullopt;
+  const bool may = IsNamespace(name_space) ? caller_.May(Right::kAdmin, name_space)
+                                           : caller_.MaySomewhere(Right::kAdmin);
+  if (may) return std::nullopt;
   return ErrorOf(AdminRefusal::kNamespaceNotAllowed);
 }
 
@@ -91,7 +98,7 @@ Checked AdminValidator::CheckSettling(const Message& message, Take take) const {
                   .operation = take(policy, findings),
                   .policy = &policy};
   CheckComment(message.comment(), findings);
-  if (!findings.all().empty()) return ErrorOf(findings.all());
+  if (!findings.empty()) return findings.Error();
   return request;
 }
 
@@ -128,7 +135,7 @@ CheckedPage AdminValidator::Check(const admin_v1::ListRequest& request) const {
                    .page_size = 0};
   findings.CheckLength("key_prefix", request.key_prefix(), 0, limits::kKeyBytesMax);
   page.page_size = TakePageSize(request.page_size(), findings);
-  if (!findings.all().empty()) return ErrorOf(findings.all());
+  if (!findings.empty()) return findings.Error();
   return page;
 }
 
@@ -137,7 +144,7 @@ CheckedPage AdminValidator::Check(const admin_v1::EvictNamespaceRequest& request
   Findings findings("");
   CheckNamespace(request.namespace_(), findings);
   CheckComment(request.comment(), findings);
-  if (!findings.all().empty()) return ErrorOf(findings.all());
+  if (!findings.empty()) return findings.Error();
   return PageRequest{.filter = {.name_space = request.namespace_(), .key_prefix = "", .states = {}},
                      .page_token = request.page_token(),
                      .page_size = kPageSizeMax,

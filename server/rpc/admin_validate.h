@@ -29,6 +29,8 @@ using CheckedPage = std::variant<PageRequest, google::rpc::Status>;
 inline constexpr std::size_t kCommentBytesMax = 256;
 inline constexpr std::size_t kPageSizeMax = 1'000;
 inline constexpr std::size_t kPageSizePreset = 100;
+// In a filter; there are fewer.
+inline constexpr int kStatesMax = 16;
 
 // Whether `name` may be that of a namespace.
 bool IsNamespace(const std::string& name);
@@ -50,7 +52,8 @@ class AdminValidator {
  private:
   template <typename Message, typename Take>
   Checked CheckSettling(const Message& message, Take take) const;
-  // The error, unless the caller may do this in the namespace or that is none.
+  // The error, unless the caller may do this in the namespace; or that is none, which is told
+  // to who may do this in another.
   std::optional<google::rpc::Status> Denied(const std::string& name_space) const;
 
   const PolicyTable& policies_;

@@ -27,6 +27,8 @@ class Caller {
   }
   // What is about the whole server.
   bool MayEverywhere(Right right) const { return everything_ || grants_.AllowEverywhere(right); }
+  // In any namespace at all.
+  bool MaySomewhere(Right right) const { return everything_ || grants_.AllowSomewhere(right); }
   // For audit lines; never a metric's label.
   const std::string& name() const { return name_; }
 

@@ -259,7 +259,7 @@ google::rpc::Status ErrorOf(Refusal refusal, absl::Duration retry_delay) {
   return error;
 }
 
-google::rpc::Status ErrorOf(const std::vector<Violation>& violations) {
+google::rpc::Status ErrorOf(const std::vector<Violation>& violations, std::size_t left_out) {
   google::rpc::BadRequest bad;
   for (const Violation& violation : violations) {
     auto* field = bad.add_field_violations();
@@ -267,7 +267,8 @@ google::rpc::Status ErrorOf(const std::vector<Violation>& violations) {
     field->set_description(violation.description);
   }
   std::string message = absl::StrCat(violations[0].field, ": ", violations[0].description);
-  if (violations.size() > 1) absl::StrAppend(&message, " (and ", violations.size() - 1, " more)");
+  const std::size_t more = violations.size() - 1 + left_out;
+  if (more > 0) absl::StrAppend(&message, " (and ", more, " more)");
   google::rpc::Status error = NewError(grpc::StatusCode::INVALID_ARGUMENT, std::move(message),
                                        InfoOf(v1::ERROR_REASON_INVALID_FIELD));
   error.add_details()->PackFrom(bad);

@@ -3,6 +3,7 @@
 
 #include <grpcpp/support/status.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,8 +29,9 @@ struct Violation {
 google::rpc::Status ErrorOf(const Refused& refused);
 // The same, of a refusal that ends after `retry_delay`.
 google::rpc::Status ErrorOf(Refusal refusal, absl::Duration retry_delay);
-// INVALID_ARGUMENT with one BadRequest violation a field; `violations` isn't empty.
-google::rpc::Status ErrorOf(const std::vector<Violation>& violations);
+// INVALID_ARGUMENT with one BadRequest violation a field; `violations` isn't empty. There are
+// `left_out` others.
+google::rpc::Status ErrorOf(const std::vector<Violation>& violations, std::size_t left_out = 0);
 google::rpc::Status ErrorOf(const Violation& violation);
 // Of a call whose sender isn't known: the same whatever it lacks.
 google::rpc::Status Unauthenticated();

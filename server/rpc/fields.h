@@ -17,14 +17,22 @@
 namespace onced {
 
 // Collects what is wrong with one request.
+// Limits: kMax are kept, and the others counted: a request may have anything wrong with it,
+//         any number of times.
 class Findings {
  public:
+  static constexpr std::size_t kMax = 16;
+
   explicit Findings(absl::string_view path) : path_(path) {}
 
   // One violation a field: of several, the first.
   void Add(absl::string_view field, std::string description) {
     std::string place = absl::StrCat(path_, field);
     if (!violations_.empty() && violations_.back().field == place) return;
+    if (violations_.size() == kMax) {
+      ++left_out_;
+      return;
+    }
     violations_.push_back({std::move(place), std::move(description)});
   }
   void CheckLength(absl::string_view field, absl::string_view value, std::size_t min,
@@ -34,11 +42,14 @@ class Findings {
       return Add(field, absl::StrCat("is required: ", min, " to ", max, " bytes"));
     Add(field, absl::StrCat("must have at most ", max, " bytes, has ", value.size()));
   }
-  const std::vector<Violation>& all() const { return violations_; }
+  bool empty() const { return violations_.empty(); }
+  // Of some.
+  google::rpc::Status Error() const { return ErrorOf(violations_, left_out_); }
 
  private:
   const std::string path_;
   std::vector<Violation> violations_;
+  std::size_t left_out_ = 0;
 };
 
 void CheckNamespace(absl::string_view name, Findings& findings);

@@ -57,7 +57,9 @@ class Evictions {
     } else if (refused.reason == Refusal::kFenceMismatch) {
       ++changed_;
     } else {
-      failure_ = Refused{refused.reason, std::nullopt, std::nullopt};
+      // That nobody knows what was done says more than that nothing was.
+      const bool unknown = failure_.has_value() && failure_->reason == Refusal::kOutcomeUnknown;
+      if (!unknown) failure_ = Refused{refused.reason, std::nullopt, std::nullopt};
     }
   }
 
@@ -103,7 +105,7 @@ std::variant<NamespacePages::Page, google::rpc::Status> NamespacePages::Read(
       View{*now, store_.identity().epoch, store_.outages()});
   if (!listed.ok()) return StoreFailed();
   const std::string next = listed->next.has_value() ? tokens.ToText(*listed->next) : "";
-  return Page{*std::move(listed), *now, next};
+  return Page{*std::move(listed), *now, tokens.ToText(*from), next};
 }
 
 std::variant<admin_v1::ListResponse, google::rpc::Status> NamespacePages::List(
@@ -116,11 +118,10 @@ std::variant<admin_v1::ListResponse, google::rpc::Status> NamespacePages::List(
   return response;
 }
 
-std::variant<admin_v1::EvictNamespaceResponse, google::rpc::Status> NamespacePages::Evict(
-    const PageRequest& request) {
+NamespacePages::Evicted NamespacePages::Evict(const PageRequest& request) {
   static const Policy kAnyPolicy;  // An eviction goes by none.
   auto page = Read("EvictNamespace", request);
-  if (auto* error = std::get_if<google::rpc::Status>(&page)) return std::move(*error);
+  if (auto* error = std::get_if<google::rpc::Status>(&page)) return {{}, std::move(*error)};
   const Page& read = std::get<Page>(page);
   const std::vector<ListPage::Found>& found = read.listed.found;
   admin_v1::EvictNamespaceResponse response;
@@ -138,9 +139,12 @@ std::variant<admin_v1::EvictNamespaceResponse, google::rpc::Status> NamespacePag
            .answer = [&evictions](const Answer& answer) { evictions.Answered(answer.reply); }});
     }
     shards_.Submit(std::move(requests));
-    if (const auto failure = evictions.AwaitAll(response)) return ErrorOf(*failure);
+    if (const auto failure = evictions.AwaitAll(response)) {
+      response.set_next_page_token(read.page_token);
+      return {response, ErrorOf(*failure)};
+    }
   }
-  return response;
+  return {response, std::nullopt};
 }
 
 }  // namespace onced

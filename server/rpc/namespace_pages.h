@@ -3,6 +3,8 @@
 
 #include <array>
 #include <functional>
+#include <optional>
+#include <string>
 #include <variant>
 
 #include "google/rpc/status.pb.h"
@@ -36,13 +38,19 @@ class NamespacePages {
   // ---- These take their time ----
   std::variant<idempotency::admin::v1::ListResponse, google::rpc::Status> List(
       const PageRequest& request);
-  std::variant<idempotency::admin::v1::EvictNamespaceResponse, google::rpc::Status> Evict(
-      const PageRequest& request);
+  // What became of a page, which an error may have cut short.
+  struct Evicted {
+    // What was done, whatever the error; where it was cut short, `next_page_token` is its own.
+    idempotency::admin::v1::EvictNamespaceResponse response;
+    std::optional<google::rpc::Status> error;
+  };
+  Evicted Evict(const PageRequest& request);
 
  private:
   struct Page {
     ListPage listed;
     absl::Time now;
+    std::string page_token;  // Its own, also of the first.
     std::string next_page_token;
   };
   std::variant<Page, google::rpc::Status> Read(absl::string_view method,

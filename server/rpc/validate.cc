@@ -28,7 +28,7 @@ Checked Validator::CheckWith(Right right, const Message& message, absl::string_v
                              Take take) const {
   Findings findings(path);
   CheckNamespace(message.namespace_(), findings);
-  const bool named = findings.all().empty();
+  const bool named = findings.empty();
   const bool allowed = named && caller_.May(right, message.namespace_());
   const Policy* policy = allowed ? policies_.Find(message.namespace_()) : nullptr;
   if (named && policy == nullptr) {
@@ -39,7 +39,7 @@ Checked Validator::CheckWith(Right right, const Message& message, absl::string_v
   Request request{.key = {message.namespace_(), message.key()},
                   .operation = take(policy == nullptr ? kAnyPolicy : *policy, findings),
                   .policy = policy};
-  if (!findings.all().empty()) return ErrorOf(findings.all());
+  if (!findings.empty()) return findings.Error();
   return request;
 }
 

@@ -85,6 +85,13 @@ std::string Flatten(const grpc::ByteBuffer& bytes) {
   return flat;
 }
 
+std::optional<Violation> ParseUpTo(std::size_t bytes_max, const grpc::ByteBuffer& bytes,
+                                   google::protobuf::Message& message) {
+  if (bytes.Length() <= bytes_max) return Parse(bytes, message);
+  return Violation{"request",
+                   absl::StrCat("must have at most ", bytes_max, " bytes, has ", bytes.Length())};
+}
+
 }  // namespace
 
 std::optional<Violation> Parse(const grpc::ByteBuffer& bytes, google::protobuf::Message& message) {
@@ -116,9 +123,12 @@ std::optional<Violation> Parse(const grpc::ByteBuffer& bytes, const WireShape& s
 
 std::optional<Violation> ParseName(const grpc::ByteBuffer& bytes,
                                    google::protobuf::Message& message) {
-  if (bytes.Length() <= kNameRequestBytesMax) return Parse(bytes, message);
-  return Violation{"request", absl::StrCat("must have at most ", kNameRequestBytesMax,
-                                           " bytes, has ", bytes.Length())};
+  return ParseUpTo(kNameRequestBytesMax, bytes, message);
+}
+
+std::optional<Violation> ParseSmall(const grpc::ByteBuffer& bytes,
+                                    google::protobuf::Message& message) {
+  return ParseUpTo(kSmallRequestBytesMax, bytes, message);
 }
 
 grpc::Status NotARequest(const Violation& violation) {

@@ -32,6 +32,10 @@ std::optional<Violation> ParseBounded(const grpc::ByteBuffer& bytes, Message& me
 inline constexpr std::size_t kNameRequestBytesMax = 4'096;
 std::optional<Violation> ParseName(const grpc::ByteBuffer& bytes,
                                    google::protobuf::Message& message);
+// The same, of a request that has more to say, but carries nothing large.
+inline constexpr std::size_t kSmallRequestBytesMax = 65'536;
+std::optional<Violation> ParseSmall(const grpc::ByteBuffer& bytes,
+                                    google::protobuf::Message& message);
 // INVALID_ARGUMENT, without our details: of services that are not of our making.
 grpc::Status NotARequest(const Violation& violation);
 

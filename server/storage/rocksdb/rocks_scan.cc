@@ -41,9 +41,9 @@ class Walk {
       scanned_.after.reset();
       if (at->status().ok()) return scanned_;
       if (!at->status().IsIncomplete()) return FromRocks("reading a shard", at->status());
-      const absl::Status passed = Skip(*at, from);
-      if (!passed.ok()) return passed;
-      if (Full()) return scanned_;
+      const absl::StatusOr<bool> passed = Skip(*at, from);
+      if (!passed.ok()) return passed.status();
+      if (*passed && Full()) return scanned_;
     }
   }
 
@@ -67,15 +67,23 @@ class Walk {
   }
 
   // Past what the iterator has skipped, which is no record any more: to behind the last
-  // such key.
-  absl::Status Skip(rocksdb::Iterator& at, std::string& from) {
+  // such key. False: that one is a record, and comes next. What was skipped of it was
+  // written after the iterator was made, whose own version of it would have been next.
+  absl::StatusOr<bool> Skip(rocksdb::Iterator& at, std::string& from) {
     std::string last;
     const rocksdb::Status told = at.GetProperty("rocksdb.iterator.internal-key", &last);
     if (!told.ok()) return FromRocks("reading a shard", told);
     scanned_.records += kSkippedMax;
+    rocksdb::PinnableSlice value;
+    const rocksdb::Status found = db_.Get(options_, &family_, last, &value);
+    if (found.ok()) {
+      from = last;
+      return false;
+    }
+    if (!found.IsNotFound()) return FromRocks("reading a shard", found);
     scanned_.after = KeyOf(last);
     from = last + '\0';
-    return absl::OkStatus();
+    return true;
   }
 
   rocksdb::DB& db_;

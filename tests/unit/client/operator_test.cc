@@ -238,7 +238,8 @@ TEST_F(OperatorTest, EvictNamespaceSaysWhatWasDoneBeforeItFailed) {
   server_.evict_namespace.status = {grpc::UNAVAILABLE, "the store failed"};
   const Ran ran = Oncectl({"evict-namespace", "--namespace=ns", "--yes"});
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("the store failed (1000 records were evicted before)"));
+  EXPECT_THAT(ran.err, HasSubstr("the store failed (that is of the last call; 1000 records "
+                                 "were evicted by those before it)"));
 }
 
 // ---- status ----

@@ -83,6 +83,14 @@ TEST(AccessList, OnlyAStarIsEverywhere) {
   EXPECT_TRUE(list.GrantsOf({{"token:almost"}}).Allow(Right::kAdmin, "accounts"));
 }
 
+TEST(AccessList, AnyNamespaceIsSomewhere) {
+  const AccessList list({{"ops", {"mine*"}, {.admin = true}}, {"app", {"*"}, {.use = true}}});
+  EXPECT_TRUE(list.GrantsOf({{"ops"}}).AllowSomewhere(Right::kAdmin));
+  EXPECT_FALSE(list.GrantsOf({{"ops"}}).AllowSomewhere(Right::kUse));
+  EXPECT_FALSE(list.GrantsOf({{"app"}}).AllowSomewhere(Right::kAdmin));
+  EXPECT_FALSE(list.GrantsOf({}).AllowSomewhere(Right::kAdmin));
+}
+
 TEST(AccessList, AnEmptyOneAllowsNothing) {
   const AccessList list;
   EXPECT_TRUE(list.empty());

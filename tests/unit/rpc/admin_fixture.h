@@ -1,8 +1,10 @@
 // The admin service over a server in this process, on a store in memory.
 #pragma once
 
+#include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "server/rpc/admin_service.h"
 #include "server/rpc/errors.h"
 #include "server/storage/memory/memory_store.h"
+#include "tests/support/faulty_store.h"
 #include "tests/unit/rpc/served.h"
 #include "tests/unit/shard/counting_telemetry.h"
 #include "tests/unit/shard/seeded_random.h"
@@ -24,28 +27,35 @@ namespace onced::rpc_test {
 class NotedAudit final : public AuditLog {
  public:
   void Note(const AuditEntry& entry) override {
+    if (before_) before_();
     const MutexLock lock(mutex_);
     entries_.push_back(entry);
   }
+  // Is called before an entry is kept. Before there are calls.
+  void Before(std::function<void()> before) { before_ = std::move(before); }
   std::vector<AuditEntry> entries() const {
     const MutexLock lock(mutex_);
     return entries_;
   }
 
  private:
+  std::function<void()> before_;
+
   mutable Mutex mutex_;
   std::vector<AuditEntry> entries_ ABSL_GUARDED_BY(mutex_);
 };
 
 class AdminServing {
  public:
-  explicit AdminServing(AdminService::Options options)
+  explicit AdminServing(AdminService::Options options,
+                        const std::optional<Authenticator::Options>& asked = std::nullopt)
       : store_(*MemoryStore::Open(
             disk_, {.shards = 4, .wall_now = SystemClock().Now(), .random = random_})),
-        shards_({.executors = 2}, *store_, clock_, telemetry_),
+        authenticator_(asked.has_value() ? Authenticator(*asked) : Authenticator()),
+        shards_({.executors = 2}, faulty_, clock_, telemetry_),
         service_(std::move(options), {.authenticator = authenticator_,
                                       .shards = shards_,
-                                      .store = *store_,
+                                      .store = faulty_,
                                       .policies = policies_,
                                       .clock = clock_,
                                       .telemetry = telemetry_,
@@ -58,7 +68,9 @@ class AdminServing {
   BelievedClock& clock() { return clock_; }
   MemoryDisk& disk() { return disk_; }
   MemoryStore& store() { return *store_; }
+  FaultyStore& faulty() { return faulty_; }
   std::vector<AuditEntry> audit() const { return audit_.entries(); }
+  NotedAudit& audit_log() { return audit_; }
 
   // By the shards, as the API does.
   Reply Ask(const std::string& name_space, const std::string& key, Operation operation) {
@@ -96,6 +108,7 @@ class AdminServing {
   SeededRandom random_{1};
   MemoryDisk disk_;
   const std::unique_ptr<MemoryStore> store_;
+  FaultyStore faulty_{*store_};
   const Policy policy_;
   const PolicyTable policies_{{}, Policy{}};
   const Authenticator authenticator_;

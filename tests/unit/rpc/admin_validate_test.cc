@@ -57,6 +57,17 @@ TEST_F(AdminRights, AreAskedForFirst) {
   EXPECT_EQ(ReasonFor(admin_v1::ResolveRequest(), "mine"), "INVALID_FIELD");
 }
 
+// Who has the right nowhere isn't even told that it is no name.
+TEST_F(AdminRights, AnInvalidNameIsToldToWhoHasTheRightSomewhere) {
+  const AccessList access({{"user", {"*"}, {.use = true, .inspect = true}}});
+  const Caller user("user", access.GrantsOf({std::string("user")}));
+  admin_v1::ListRequest list;
+  list.set_namespace_("not a name");
+  const auto checked = AdminValidator(policies_, user).Check(list);
+  ASSERT_TRUE(std::holds_alternative<google::rpc::Status>(checked));
+  EXPECT_EQ(ReasonOf(std::get<google::rpc::Status>(checked)), "NAMESPACE_NOT_ALLOWED");
+}
+
 // Its records are there, though nobody may use it any more.
 TEST(AdminValidator, TakesANamespaceThatIsNotConfigured) {
   const PolicyTable policies({}, std::nullopt);
