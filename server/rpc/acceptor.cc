@@ -25,6 +25,9 @@
 namespace onced {
 namespace {
 
+// What a connection may have sent that nobody has read: the kernel takes twice that.
+// See docs/decisions/0026-a-connection-is-read-in-turns.md.
+constexpr int kReceiveBufferBytes = 16 << 10;
 // Connections that may wait to be accepted.
 constexpr int kBacklog = 1'024;
 // Of one listener in a row, before others get their turn.
@@ -81,6 +84,9 @@ absl::StatusOr<Descriptor> ListenAt(const addrinfo& found, int& port) {
   // Without SO_REUSEPORT: else two servers share one port in silence. The IPv4 address
   // of a name has a socket of its own.
   setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  // Of the connections, too, which inherit it.
+  setsockopt(listener.get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes,
+             sizeof kReceiveBufferBytes);
   const bool any6 = found.ai_family == AF_INET6 &&
                     IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<sockaddr_in6&>(address).sin6_addr);
   const int only6 = any6 ? 0 : 1;

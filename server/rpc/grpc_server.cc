@@ -25,6 +25,11 @@ constexpr int kKeepaliveTimeoutMs = 20'000;
 constexpr int kClientPingMinMs = 10'000;
 // One without calls takes a descriptor; a client opens another one when it has a call.
 constexpr int kConnectionIdleMs = 5 * 60'000;
+// A thread of gRPC's goes on with a connection as long as a read left something
+// behind: one that sends without end would keep it from all others. So a read takes
+// all that a connection's buffer can hold (see acceptor.cc), and after it the others
+// have their turn.
+constexpr int kReadBytesMin = 128 << 10;
 // Old connections are asked to reconnect, so that load spreads; the grace is
 // longer than the longest wait.
 constexpr int kConnectionAgeMs = 20 * 60'000;
@@ -61,6 +66,8 @@ void SetLimits(grpc::ServerBuilder& builder, const GrpcServer::Options& options)
       GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
       options.long_calls ? std::numeric_limits<int>::max() : kConnectionGraceMs);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
+  builder.AddChannelArgument(GRPC_ARG_TCP_MIN_READ_CHUNK_SIZE, kReadBytesMin);
+  builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadBytesMin);
   grpc::ResourceQuota quota("onced");
   quota.Resize(options.buffer_bytes_max);
   builder.SetResourceQuota(quota);
