@@ -103,7 +103,8 @@ void Apply(const std::vector<Given>& values, Config& config, ConfigErrors& error
     const absl::Status set = given.setting->set(given.value, config);
     if (set.ok()) continue;
     // Of a URL that has a user and a password in it, nothing is shown.
-    const bool secret = absl::StrContains(given.value, "://") && absl::StrContains(given.value, "@");
+    const bool secret =
+        absl::StrContains(given.value, "://") && absl::StrContains(given.value, "@");
     if (secret) {
       errors.Add(given.setting->name, given.source, set.message());
     } else {

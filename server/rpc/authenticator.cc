@@ -44,8 +44,8 @@ std::variant<Caller, google::rpc::Status> Authenticator::Identify(
 
 std::optional<google::rpc::Status> Authenticator::Recheck(const grpc::ServerContextBase& context,
                                                           Caller& caller) const {
-  const bool same_tokens = !caller.token_version_.has_value() ||
-                           *caller.token_version_ == options_->tokens->version();
+  const bool same_tokens =
+      !caller.token_version_.has_value() || *caller.token_version_ == options_->tokens->version();
   if (same_tokens && !HasPassed(caller.not_after_)) return std::nullopt;
   auto again = Identify(context);
   if (auto* stranger = std::get_if<google::rpc::Status>(&again)) return std::move(*stranger);

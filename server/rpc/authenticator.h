@@ -32,7 +32,7 @@ enum class AuthFailure : std::uint8_t {
 };
 inline constexpr AuthFailure kAuthFailures[] = {
     AuthFailure::kNoCredentials, AuthFailure::kMalformedHeader, AuthFailure::kUnknownToken,
-    AuthFailure::kExpiredToken,  AuthFailure::kExpiredCertificate};
+    AuthFailure::kExpiredToken, AuthFailure::kExpiredCertificate};
 // As a metric's label and in the log.
 const char* NameOf(AuthFailure failure);
 

@@ -378,8 +378,7 @@ TEST_F(AccessMatrix, WhatWasDeniedDidNothing) {
     }
   }
   for (const std::string& name_space : kConfigured) {
-    EXPECT_EQ(look(name_space, kThere).SerializeAsString(),
-              before[name_space].SerializeAsString());
+    EXPECT_EQ(look(name_space, kThere).SerializeAsString(), before[name_space].SerializeAsString());
     EXPECT_EQ(look(name_space, kMissing).state(), v1::STATE_ABSENT) << name_space;
   }
 }

@@ -121,7 +121,7 @@ Authority::Authority(const std::string& name, const Keys* issuer, absl::Duration
 Authority::~Authority() = default;
 Authority::Authority(Authority&&) noexcept = default;
 
-Authority Authority::Intermediate(const std::string& name) const { 
+Authority Authority::Intermediate(const std::string& name) const {
   return {name, keys_.get(), absl::Hours(24 * 30)};
 }
 

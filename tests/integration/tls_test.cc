@@ -174,10 +174,9 @@ TEST_F(Secured, WhatIsWrongIsToldAndTheLastGoodOneStays) {
 
   const Authority old("old", -absl::Hours(2));
   Swap({{"ca.crt", old.certificate()}});
-  Await("the failure", [&] {
-    return Reloads("certificate", "failure") == failures + 1;
-  });
-  EXPECT_THAT(server_->Log(), HasSubstr("has no authority that is valid now: the last one expired"));
+  Await("the failure", [&] { return Reloads("certificate", "failure") == failures + 1; });
+  EXPECT_THAT(server_->Log(),
+              HasSubstr("has no authority that is valid now: the last one expired"));
   Swap({{"ca.crt", old.certificate() + authority_.certificate()}});
   Await("both", [&] { return Reloads("certificate", "success") == 2; });
   EXPECT_THAT(server_->Log(), Not(HasSubstr("secret-not-a-key")));
