@@ -226,7 +226,7 @@ TEST_P(Scan, PassesWhatWasErasedInPieces) {
 // Where a store gives up skipping what was erased there may be a record that is there, and was
 // rewritten after it began to look: each number of erased ones near its bound is tried.
 TEST_P(Scan, ARecordThatIsRewrittenMeanwhileIsInIt) {
-  for (int erased = 990; erased <= 1'005; ++erased) {
+  for (int erased = 490; erased <= 505; ++erased) {  // Each is two traces: of 1,000 at a time.
     const std::string ns = absl::StrCat("ns", erased);
     std::vector<Place> places;
     for (int i = 0; i < erased; ++i) places.push_back({{0}, {ns, absl::StrCat("m", i)}});
@@ -247,7 +247,7 @@ TEST_P(Scan, ARecordThatIsRewrittenMeanwhileIsInIt) {
     const auto scanned =
         store().Scan(Of(ns, "", "", 100'000), [&](const std::string& key, const auto&) {
           keys.push_back(key);
-          if (key == "a") Put(ns, "z", 0, MinimalPending({8}));
+          for (int i = 0; key == "a" && i < 3; ++i) Put(ns, "z", 0, MinimalPending({8}));
           return true;
         });
     ASSERT_TRUE(scanned.ok());
