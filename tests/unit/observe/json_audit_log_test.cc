@@ -30,7 +30,7 @@ class AuditTest : public testing::Test {
     return read_bytes > 0 ? std::string(buffer, static_cast<std::size_t>(read_bytes)) : "";
   }
 
-  const SystemClock clock_;
+  const SystemClock clock_{};
   int ends_[2];
 };
 

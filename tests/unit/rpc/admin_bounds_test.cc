@@ -84,7 +84,7 @@ class AdminBounds : public testing::Test {
   const AccessList access_{{{"token:ops", {"mine"}, {.admin = true}},
                             {"token:app", {"mine"}, {.use = true, .inspect = true}}}};
   const std::unique_ptr<Reloaded<TokenTable>> tokens_ = Tokens();
-  const SystemClock wall_;
+  const SystemClock wall_{};
   AdminServing serving_{
       {}, Authenticator::Options{.access = &access_, .tokens = tokens_.get(), .clock = &wall_}};
   admin_v1::ListResponse listed_;
