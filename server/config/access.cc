@@ -1,13 +1,13 @@
 #include "server/config/access.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "server/base/names.h"
 #include "server/config/values.h"
 
 namespace onced {
@@ -18,13 +18,7 @@ constexpr absl::string_view kRights[] = {"use", "inspect", "admin"};
 constexpr std::size_t kIdentityBytesMax = 2'048;
 constexpr std::size_t kEntriesMax = 10'000;
 
-bool IsNameByte(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
-}
 bool IsUpper(char c) { return absl::ascii_isupper(static_cast<unsigned char>(c)); }
-bool AreNameBytes(absl::string_view text) {
-  return std::all_of(text.begin(), text.end(), IsNameByte);
-}
 
 bool IsUri(absl::string_view text) {
   const std::size_t colon = text.find("://");
@@ -55,8 +49,7 @@ absl::string_view IdentityRule(absl::string_view text) {
 bool IsNamespacePattern(absl::string_view text) {
   const bool open = absl::ConsumeSuffix(&text, "*");
   if (text.empty()) return open;
-  return text.size() <= limits::kNamespaceBytesMax && AreNameBytes(text) &&
-         absl::ascii_isalnum(static_cast<unsigned char>(text[0]));
+  return IsName(text, limits::kNamespaceBytesMax);
 }
 
 // Reads one entry of the list.

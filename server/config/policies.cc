@@ -1,12 +1,11 @@
 #include "server/config/policies.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/names.h"
 #include "server/config/settings.h"
 #include "server/config/values.h"
 
@@ -14,13 +13,6 @@ namespace onced {
 namespace {
 
 constexpr absl::string_view kUnlisted[] = {"allow", "deny"};
-
-bool IsNamespace(absl::string_view name) {
-  return !name.empty() && name.size() <= limits::kNamespaceBytesMax &&
-         absl::ascii_isalnum(name[0]) && std::all_of(name.begin(), name.end(), [](char c) {
-           return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
-         });
-}
 
 // Reads one policy: `default_policy`, or that of a namespace.
 class PolicyReader {
@@ -122,7 +114,7 @@ void ReadNamespaces(const YamlNode& node, const std::string& path, const Policy&
     return;
   }
   for (const YamlEntry& entry : node.entries) {
-    if (!IsNamespace(entry.key)) {
+    if (!IsName(entry.key, limits::kNamespaceBytesMax)) {
       errors.Add(kNamespacesKey, absl::StrCat(path, ":", entry.line), entry.key,
                  "must be 1 to 64 of [A-Za-z0-9._-], first a letter or digit");
       continue;

@@ -157,7 +157,7 @@ constexpr Setting kSettings[] = {
        return Assign(ParseBackupRate(text), c.backup_rate_bytes);
      }},
     {"memory_budget", "BYTES", "512MiB",
-     "Memory for the store's caches and buffers, 64MiB to 1024GiB.",
+     "Memory for the store's caches and buffers and for calls, 64MiB to 1024GiB.",
      [](absl::string_view text, Config& c) {
        return Assign(ParseBytes(text, kMemoryMin, kMemoryMax), c.memory_budget_bytes);
      }},

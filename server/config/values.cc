@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "server/base/names.h"
 
 namespace onced {
 namespace {
@@ -44,9 +45,7 @@ bool IsIpv6(absl::string_view host) {
 }
 
 bool IsHostName(absl::string_view host) {
-  return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), [](char c) {
-    return absl::ascii_isalnum(c) || c == '.' || c == '-' || c == '_';
-  });
+  return !host.empty() && host.size() <= 253 && AreNameBytes(host);
 }
 
 }  // namespace

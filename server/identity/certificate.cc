@@ -6,6 +6,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <ctime>
 #include <memory>
 #include <utility>
@@ -32,7 +33,7 @@ absl::Status Wrong(const std::string& path, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
 }
 
-Bio Open(const std::string& text) {
+Bio Open(absl::string_view text) {
   return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
@@ -159,7 +160,7 @@ std::vector<std::string> CertificatePaths::files() const {
 }
 
 absl::StatusOr<absl::Time> CertificateExpiryOf(absl::string_view pem) {
-  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  const Bio bio = Open(pem);
   const X509Ptr certificate(PEM_read_bio_X509(bio.get(), nullptr, &NoPassword, nullptr));
   ERR_clear_error();
   if (certificate == nullptr) return absl::InvalidArgumentError("is not a certificate (PEM)");

@@ -53,7 +53,6 @@ class Reloaded {
     texts_ = *std::move(texts);
     failure_ = absl::OkStatus();
     Set(std::make_shared<const Value>(*std::move(value)));
-    ++successes_;
     options_.told(absl::OkStatus());
   }
 
@@ -65,7 +64,7 @@ class Reloaded {
   // Grows with each new value; from 1.
   std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
-  std::uint64_t successes() const { return successes_.load(); }
+  std::uint64_t successes() const { return version() - 1; }
   std::uint64_t failures() const { return failures_.load(); }
 
  private:
@@ -103,7 +102,6 @@ class Reloaded {
   std::shared_ptr<const Value> value_ ABSL_GUARDED_BY(mutex_);
 
   std::atomic<std::uint64_t> version_ = 0;
-  std::atomic<std::uint64_t> successes_ = 0;
   std::atomic<std::uint64_t> failures_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "server/base/bytes.h"
+#include "server/base/names.h"
 
 namespace onced {
 namespace {
@@ -22,15 +23,6 @@ constexpr std::size_t kErrorsMax = 20;
 
 using Parsed = absl::StatusOr<std::pair<std::string, TokenTable::Entry>>;
 
-bool IsName(absl::string_view name) {
-  return !name.empty() && name.size() <= kNameBytesMax &&
-         absl::ascii_isalnum(static_cast<unsigned char>(name[0])) &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' ||
-                  c == '-';
-         });
-}
-
 // No message quotes the line: whoever put a token there by mistake finds it in no log.
 Parsed ParseLine(absl::string_view line) {
   const auto wrong = [](absl::string_view what) { return absl::InvalidArgumentError(what); };
@@ -39,7 +31,7 @@ Parsed ParseLine(absl::string_view line) {
   if (words.size() != 2 && words.size() != 4) {
     return wrong("must be NAME sha256:HEX, or NAME sha256:HEX not_after TIME");
   }
-  if (!IsName(words[0])) {
+  if (!IsName(words[0], kNameBytesMax)) {
     return wrong("the name must be 1 to 64 of [A-Za-z0-9._-], first a letter or digit");
   }
   absl::string_view digest = words[1];

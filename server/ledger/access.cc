@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "server/base/names.h"
 
 namespace onced {
 namespace {
@@ -21,11 +21,7 @@ bool Matches(absl::string_view pattern, absl::string_view name_space) {
 // One that can't mean another place than it says, as "..", an empty one, or one
 // that is percent-encoded may.
 bool IsPlainSegment(absl::string_view segment) {
-  return !segment.empty() && segment != "." && segment != ".." &&
-         std::all_of(segment.begin(), segment.end(), [](char c) {
-           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' ||
-                  c == '-';
-         });
+  return !segment.empty() && segment != "." && segment != ".." && AreNameBytes(segment);
 }
 
 bool IsPlainPath(absl::string_view path) {

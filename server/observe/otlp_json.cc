@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/bytes.h"
+#include "server/observe/call_status_name.h"
 #include "server/observe/json.h"
 
 namespace onced {
@@ -24,26 +25,6 @@ bool IsServersFault(int code) {
   constexpr int kDataLoss = 15;
   return code == kUnknown || code == kDeadlineExceeded || code == kUnimplemented ||
          code == kInternal || code == kUnavailable || code == kDataLoss;
-}
-
-const char* OutcomeOf(CallStatus status) {
-  switch (status) {
-    case CallStatus::kFresh:
-      return "FRESH";
-    case CallStatus::kReplayed:
-      return "REPLAYED";
-    case CallStatus::kConflict:
-      return "CONFLICT";
-    case CallStatus::kMismatch:
-      return "MISMATCH";
-    case CallStatus::kUnresolved:
-      return "UNRESOLVED";
-    case CallStatus::kOk:
-      return "OK";
-    case CallStatus::kError:
-      return "ERROR";
-  }
-  __builtin_unreachable();
 }
 
 template <std::size_t kSize>
@@ -98,7 +79,7 @@ void AppendAttributes(const Span& span, std::string& out) {
   if (!span.reason.empty()) attributes.Text("error.type", span.reason);
   if (!span.name_space.empty()) attributes.Text("idempotency.namespace", span.name_space);
   if (span.outcome.has_value()) {
-    attributes.Text("idempotency.outcome", OutcomeOf(*span.outcome));
+    attributes.Text("idempotency.outcome", absl::AsciiStrToUpper(NameOf(*span.outcome)));
     attributes.Truth("idempotency.replayed", *span.outcome == CallStatus::kReplayed);
   }
   if (span.queued.has_value()) {
@@ -110,8 +91,7 @@ void AppendAttributes(const Span& span, std::string& out) {
   if (!span.operations.has_value()) return;
   for (const CallStatus status : kCallStatuses) {
     const std::uint32_t count = (*span.operations)[static_cast<std::size_t>(status)];
-    attributes.Whole(
-        absl::StrCat("idempotency.operations.", absl::AsciiStrToLower(OutcomeOf(status))), count);
+    attributes.Whole(absl::StrCat("idempotency.operations.", NameOf(status)), count);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/bytes.h"
+#include "server/base/names.h"
 
 namespace onced {
 namespace {
@@ -75,11 +76,7 @@ void CheckNamespace(absl::string_view name, Findings& findings) {
   if (!absl::ascii_isalnum(static_cast<unsigned char>(name[0]))) {
     findings.Add("namespace", "must begin with a letter or a digit of ASCII");
   }
-  for (const char c : name) {
-    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-')
-      continue;
-    return findings.Add("namespace", "must consist of [A-Za-z0-9._-]");
-  }
+  if (!AreNameBytes(name)) findings.Add("namespace", "must consist of [A-Za-z0-9._-]");
 }
 
 void CheckKey(absl::string_view key, Findings& findings) {

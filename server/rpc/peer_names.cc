@@ -2,12 +2,11 @@
 
 #include <grpc/grpc_security_constants.h>
 
-#include <algorithm>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "server/base/names.h"
 
 namespace onced {
 namespace {
@@ -24,11 +23,7 @@ bool IsUri(absl::string_view text) {
          !absl::StartsWithIgnoreCase(text, "dns:");
 }
 
-bool IsDnsName(absl::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
-  });
-}
+bool IsDnsName(absl::string_view text) { return !text.empty() && AreNameBytes(text); }
 
 }  // namespace
 

@@ -260,8 +260,7 @@ void AddTexts(const Corpora& corpora) {
   };
   corpora.Add("client_errors", "superseded",
               error(ErrorOf(Refused{Refusal::kSuperseded, State::kPending, Fence{7}})));
-  corpora.Add("client_errors", "queue_full",
-              error(ErrorOf(Refused{Refusal::kQueueFull, std::nullopt, std::nullopt})));
+  corpora.Add("client_errors", "queue_full", error(ErrorOf(Refused{Refusal::kQueueFull})));
   corpora.Add("client_errors", "fields",
               error(ErrorOf(std::vector<Violation>{{"key", "is required"}, {"owner", "x"}})));
 }
