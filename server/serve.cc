@@ -114,7 +114,6 @@ absl::StatusOr<std::unique_ptr<RocksStore>> OpenStore(const Config& config,
        .max_downtime = config.accept_clock ? absl::InfiniteDuration() : config.max_downtime,
        .random = random,
        .telemetry = &telemetry,
-       .meter_time = &time_source,
        .env = env});
 }
 
@@ -142,6 +141,7 @@ void LogStep(Log& log, absl::Duration step) {
 }
 
 AdminService::Options AdminOptions(const Config& config, RocksStore& store, std::atomic<bool>& stop,
+                                   std::optional<BackupReport> last_backup,
                                    std::function<ServerStatus()> status) {
   if (config.backup_dir.empty()) return {.status = std::move(status)};
   BackupPlan plan{.directory = config.backup_dir,
@@ -151,7 +151,7 @@ AdminService::Options AdminOptions(const Config& config, RocksStore& store, std:
   return {.make_backup = [plan = std::move(plan), &store, &stop](
                              absl::Time cut_time) { return store.Backup(plan, cut_time, stop); },
           .stop_backup = [&stop] { stop = true; },
-          .last_backup = FindNewestBackup(config.backup_dir),
+          .last_backup = std::move(last_backup),
           .status = std::move(status)};
 }
 
@@ -320,7 +320,8 @@ int Serve(const Config& config, const Machine& machine) {
   const Sweeper sweeper(config.sweep_interval, sweep, telemetry);
   AddGauges(telemetry, shards, **disk, clock, sweep);
   AddProcessMetrics(telemetry);
-  if (const auto found = FindNewestBackup(config.backup_dir)) telemetry.BackupFound(*found);
+  const std::optional<BackupReport> last_backup = FindNewestBackup(config.backup_dir);
+  if (last_backup.has_value()) telemetry.BackupFound(*last_backup);
   IdempotencyService service(shards, policies, (*gate)->authenticator(), telemetry, tracer.get(),
                              CallBytesMax(config));
   telemetry.AddGauge(kSessionsGauge, {}, [&] { return static_cast<double>(service.sessions()); });
@@ -331,7 +332,7 @@ int Serve(const Config& config, const Machine& machine) {
   const auto status = [sources =
                            StatusSources{**disk, clock, sweep, service, serving, store_failed},
                        start_time = clock.Now()] { return StatusOf(sources, start_time); };
-  AdminService admin(AdminOptions(config, **disk, stop_backup, status),
+  AdminService admin(AdminOptions(config, **disk, stop_backup, last_backup, status),
                      {.authenticator = (*gate)->authenticator(),
                       .shards = shards,
                       .store = store,

@@ -68,7 +68,7 @@ std::vector<RequestId> ShardExecutor::Submit(std::vector<Request> requests) {
   }
   if (was_empty) work_.NotifyOne();
   for (auto& [answer, why] : refused) {
-    std::move(answer)({Refused{why, std::nullopt, std::nullopt}, now, {}});
+    std::move(answer)({Refused{why}, now, {}});
   }
   return refused_ids;
 }

@@ -8,13 +8,12 @@
 #include "server/base/check.h"
 #include "server/storage/codec/record_codec.h"
 #include "server/storage/rocksdb/rocks_database.h"
+#include "server/storage/rocksdb/rocks_slice.h"
 #include "server/storage/rocksdb/rocks_status.h"
 #include "server/storage/rocksdb/rocks_store.h"
 
 namespace onced {
 namespace {
-
-absl::string_view ViewOf(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
 // Released and rewritten records leave their traces until a compaction: an iterator would
 // skip millions of them without a word. This many it skips at a time, and then says

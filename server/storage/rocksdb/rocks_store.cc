@@ -13,13 +13,12 @@
 #include "server/storage/codec/wire.h"
 #include "server/storage/rocksdb/backup.h"
 #include "server/storage/rocksdb/rocks_database.h"
+#include "server/storage/rocksdb/rocks_slice.h"
 #include "server/storage/rocksdb/rocks_status.h"
 #include "server/storage/rocksdb/watermark_keeper.h"
 
 namespace onced {
 namespace {
-
-absl::string_view ViewOf(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
 // Fences are at least the time in microseconds, and no start resumes below the
 // durable mark: so one that is below it needn't be stored to be surpassed. Most are:
@@ -62,7 +61,7 @@ RocksStore::RocksStore(const Options& options, std::unique_ptr<RocksDatabase> da
       clock_mark_us_(StoredTime(database_->meta.clock_mark)),
       committer_(*database_->db, *database_->meta_family, sync_,
                  [this](absl::Status status) { return Wrote(std::move(status)); },
-                 {options.telemetry, options.meter_time}) {
+                 {options.telemetry, options.time_source}) {
   const Fence covered = LastCoveredBy(clock_mark());
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     shards_[i].last_fence = std::max(database_->meta.fences[i], covered);

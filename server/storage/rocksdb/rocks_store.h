@@ -80,9 +80,8 @@ class RocksStore final : public Store {
     // time goes on from the mark.
     absl::Duration max_downtime = absl::InfiniteDuration();
     Random& random;  // Of a new store's seed and epoch.
-    // Told of each write to the log, by this clock; nullptr: nobody is. Both outlive it.
+    // Told of each write to the log, by `time_source`; nullptr: nobody is. Both outlive it.
     Telemetry* telemetry = nullptr;
-    const TimeSource* meter_time = nullptr;
     // The file system beneath, for tests that make it fail; nullptr: the
     // machine's own. Outlives the store.
     rocksdb::Env* env = nullptr;

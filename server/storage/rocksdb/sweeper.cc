@@ -105,32 +105,9 @@ void Sweep::Stop() {
 }
 
 Sweeper::Sweeper(absl::Duration interval, Sweep& sweep, Telemetry& telemetry)
-    : interval_(interval), sweep_(sweep), telemetry_(telemetry), runner_([this] { Run(); }) {}
-
-Sweeper::~Sweeper() {
-  {
-    MutexLock lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.NotifyOne();
-  sweep_.Stop();
-  runner_.join();
-}
-
-void Sweeper::Run() {
-  while (AwaitNext()) {
-    const absl::Status swept = sweep_.Run();
-    if (!absl::IsCancelled(swept)) telemetry_.Swept(swept.message());
-  }
-}
-
-bool Sweeper::AwaitNext() {
-  const Countdown pause(absl::ToChronoNanoseconds(interval_));
-  MutexLock lock(mutex_);
-  while (!stopping_ && pause.rest() > std::chrono::nanoseconds(0)) {
-    wake_.WaitFor(mutex_, pause.rest());
-  }
-  return !stopping_;
-}
+    : sweep_(sweep), worker_(interval, [&sweep, &telemetry] {
+        const absl::Status swept = sweep.Run();
+        if (!absl::IsCancelled(swept)) telemetry.Swept(swept.message());
+      }) {}
 
 }  // namespace onced

@@ -3,13 +3,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <thread>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "server/base/clock.h"
-#include "server/base/mutex.h"
+#include "server/base/periodic_worker.h"
 #include "server/base/telemetry.h"
 #include "server/storage/rocksdb/rocks_space.h"
 #include "server/storage/rocksdb/rocks_store.h"
@@ -85,22 +83,11 @@ class Sweeper {
   // The first sweep begins after `interval`, each further one that long after the
   // end of the last.
   Sweeper(absl::Duration interval, Sweep& sweep, Telemetry& telemetry);
-  ~Sweeper();
+  ~Sweeper() { sweep_.Stop(); }
 
  private:
-  void Run();
-  bool AwaitNext() ABSL_LOCKS_EXCLUDED(mutex_);  // False: stopping.
-
-  // Constant after construction.
-  const absl::Duration interval_;
   Sweep& sweep_;
-  Telemetry& telemetry_;
-
-  Mutex mutex_;
-  CondVar wake_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-
-  std::thread runner_;  // Last: starts once everything above exists.
+  PeriodicWorker worker_;
 };
 
 }  // namespace onced
