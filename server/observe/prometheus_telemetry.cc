@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "server/base/check.h"
+#include "server/observe/call_status_name.h"
 #include "server/observe/callback_metrics.h"
 #include "server/observe/rpc_metrics.h"
 
@@ -67,26 +67,6 @@ const char* NameOf(Method method) {
       return "batch";
     case Method::kSession:
       return "session";
-  }
-  __builtin_unreachable();
-}
-
-const char* NameOf(CallStatus status) {
-  switch (status) {
-    case CallStatus::kFresh:
-      return "fresh";
-    case CallStatus::kReplayed:
-      return "replayed";
-    case CallStatus::kConflict:
-      return "conflict";
-    case CallStatus::kMismatch:
-      return "mismatch";
-    case CallStatus::kUnresolved:
-      return "unresolved";
-    case CallStatus::kOk:
-      return "ok";
-    case CallStatus::kError:
-      return "error";
   }
   __builtin_unreachable();
 }

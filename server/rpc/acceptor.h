@@ -14,10 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "server/base/heartbeat.h"
 #include "server/base/mutex.h"
 #include "server/base/thread_role.h"

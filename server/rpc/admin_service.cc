@@ -173,8 +173,7 @@ void AdminService::Settle(UnaryCall& call, Audited audit, Encode encode) {
   Request request = std::get<Request>(std::move(checked));
   request.deadline = DeadlineOf(call.context(), shards_.Now());
   if (!answers_.TryTakePlace()) {
-    return Refuse(call, audit,
-                  onced::ErrorOf(onced::Refused{Refusal::kQueueFull, std::nullopt, std::nullopt}));
+    return Refuse(call, audit, onced::ErrorOf(onced::Refused{Refusal::kQueueFull}));
   }
   // Called by the shards' threads, and by the one that writes for all of them: to write a line
   // may take as long as who reads the log likes.

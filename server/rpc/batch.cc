@@ -65,7 +65,7 @@ v1::BatchItem SmallItemOf(const BatchOutcome& outcome, Refusal left_out) {
     previous.clear_checkpoint();
     previous.set_checkpoint_omitted(true);
   } else {
-    *item.mutable_error() = ErrorOf(Refused{left_out, std::nullopt, std::nullopt});
+    *item.mutable_error() = ErrorOf(Refused{left_out});
   }
   return item;
 }

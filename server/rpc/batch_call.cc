@@ -10,7 +10,7 @@ void BatchCall::Start(const idempotency::v1::BatchRequest& batch, const Validato
   if (const auto error = BatchRun::CheckSize(batch.operations())) return Failed(*error);
   const auto count = static_cast<std::size_t>(batch.operations_size());
   if (!bytes_.TryTake(count * ByteBudget::kOperationBytes, BatchRun::UseOf(batch.operations()))) {
-    return Failed(ErrorOf(Refused{Refusal::kMemoryFull, std::nullopt, std::nullopt}));
+    return Failed(ErrorOf(Refused{Refusal::kMemoryFull}));
   }
   run_.Check(batch.operations(), validator, deadline, quotas, {});
   run_.Submit([this] { Reply(); });  // No tickets: none of them waits.

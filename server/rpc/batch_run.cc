@@ -61,6 +61,7 @@ void BatchRun::Check(const Operations& operations, const Validator& validator, a
       share_ == nullptr ? Validator::Waiting::kRefused : Validator::Waiting::kAllowed;
   outcomes_.resize(static_cast<std::size_t>(operations.size()));
   requests_.reserve(outcomes_.size());
+  const absl::Time now = shards_.Now();
   for (int i = 0; i < operations.size(); ++i) {
     const v1::Operation& operation = operations[i];
     BatchOutcome& outcome = outcomes_[static_cast<std::size_t>(i)];
@@ -73,7 +74,7 @@ void BatchRun::Check(const Operations& operations, const Validator& validator, a
     }
     Request request = std::get<Request>(std::move(checked));
     if (IsReserve(request)) {
-      if (auto refused = TakeQuota(quotas, shards_.Now(), request)) {
+      if (auto refused = TakeQuota(quotas, now, request)) {
         outcome.answer = *std::move(refused);
         continue;
       }
@@ -117,8 +118,7 @@ void BatchRun::KeepWithinReply(BatchOutcome& outcome) {
   if (std::holds_alternative<Fresh>(std::get<Answer>(outcome.answer).reply)) return;
   const std::size_t bytes = LargePartBytes(outcome);
   if (kept_bytes_.fetch_add(bytes) + bytes <= limits::kMessageBytesMax) return;
-  std::get<Answer>(outcome.answer).reply =
-      onced::Refused{Refusal::kReplyTooLarge, std::nullopt, std::nullopt};
+  std::get<Answer>(outcome.answer).reply = onced::Refused{Refusal::kReplyTooLarge};
 }
 
 void BatchRun::OneLess() {

@@ -32,10 +32,6 @@ bool SingleCall::TakeRoomFor(const grpc::ByteBuffer& response, const Reply& repl
   return true;
 }
 
-google::rpc::Status SingleCall::NoRoom() {
-  return ErrorOf(Refused{Refusal::kMemoryFull, std::nullopt, std::nullopt});
-}
-
 void SingleCall::Fail(const google::rpc::Status& error, const Answer* answer) {
   StopWaiting();
   meter_.Failed(error, answer != nullptr ? answer->waited : absl::ZeroDuration());

@@ -90,14 +90,15 @@ class SingleCall final : public UnaryCall::Work {
       return Fail(ErrorOf(*refused), &answer);
     }
     const grpc::ByteBuffer response = Serialize(encode(answer));
-    if (!TakeRoomFor(response, answer.reply)) return Fail(NoRoom(), &answer);
+    if (!TakeRoomFor(response, answer.reply)) {
+      return Fail(ErrorOf(Refused{Refusal::kMemoryFull}), &answer);
+    }
     Succeed(response, answer);
   }
 
  private:
   // Whether it may be sent, and stay in memory until its reader has taken it.
   bool TakeRoomFor(const grpc::ByteBuffer& response, const Reply& reply);
-  static google::rpc::Status NoRoom();
   // `answer` is nullptr if it was not executed.
   void Fail(const google::rpc::Status& error, const Answer* answer);
   void Succeed(const grpc::ByteBuffer& response, const Answer& answer);

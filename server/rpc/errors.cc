@@ -108,15 +108,8 @@ constexpr Mapping MappingOf(Refusal refusal) {
   __builtin_unreachable();
 }
 
-struct AdminMapping {
-  grpc::StatusCode code;
-  admin_v1::ErrorReason reason;
-  Retry retry;
-  const char* message;
-};
-
 // No default here either.
-constexpr AdminMapping MappingOf(AdminRefusal refusal) {
+constexpr Mapping MappingOf(AdminRefusal refusal) {
   using enum grpc::StatusCode;
   switch (refusal) {
     case AdminRefusal::kBackupNotConfigured:
@@ -209,20 +202,19 @@ void AddRetryInfo(Retry retry, google::rpc::Status& error) {
   if (retry != Retry::kNever) AddRetryInfo(RetryDelaySeconds(retry), error);
 }
 
-google::rpc::ErrorInfo InfoOf(const std::string& reason) {
+google::rpc::ErrorInfo InfoOf(Reason reason) {
   google::rpc::ErrorInfo info;
   info.set_domain(kErrorDomain);
-  info.set_reason(WithoutPrefix(reason));
+  info.set_reason(WithoutPrefix(reason.FullName()));
   return info;
 }
-google::rpc::ErrorInfo InfoOf(v1::ErrorReason reason) {
-  return InfoOf(v1::ErrorReason_Name(reason));
-}
 
-google::rpc::Status PlainErrorOf(Refusal refusal) {
-  const Mapping mapping = MappingOf(refusal);
-  google::rpc::Status error =
-      NewError(mapping.code, mapping.message, InfoOf(mapping.reason.FullName()));
+google::rpc::Status NewErrorOf(const Refused& refused) {
+  const Mapping mapping = MappingOf(refused.reason);
+  google::rpc::ErrorInfo info = InfoOf(mapping.reason);
+  if (refused.state) (*info.mutable_metadata())["state"] = NameOf(*refused.state);
+  if (refused.fence) (*info.mutable_metadata())["fence"] = absl::StrCat(refused.fence->value);
+  google::rpc::Status error = NewError(mapping.code, mapping.message, info);
   AddRetryInfo(mapping.retry, error);
   return error;
 }
@@ -232,7 +224,7 @@ const google::rpc::Status& PlainError(Refusal refusal) {
   static const auto kErrors = [] {
     std::vector<google::rpc::Status> errors;
     for (int i = 0; i <= static_cast<int>(Refusal::kOutcomeUnknown); ++i)
-      errors.push_back(PlainErrorOf(static_cast<Refusal>(i)));
+      errors.push_back(NewErrorOf(Refused{static_cast<Refusal>(i)}));
     return errors;
   }();
   return kErrors[static_cast<std::size_t>(refusal)];
@@ -241,20 +233,13 @@ const google::rpc::Status& PlainError(Refusal refusal) {
 }  // namespace
 
 google::rpc::Status ErrorOf(const Refused& refused) {
-  if (!refused.state.has_value() && !refused.fence.has_value()) return PlainError(refused.reason);
-  const Mapping mapping = MappingOf(refused.reason);
-  google::rpc::ErrorInfo info = InfoOf(mapping.reason.FullName());
-  if (refused.state) (*info.mutable_metadata())["state"] = NameOf(*refused.state);
-  if (refused.fence) (*info.mutable_metadata())["fence"] = absl::StrCat(refused.fence->value);
-  google::rpc::Status error = NewError(mapping.code, mapping.message, info);
-  AddRetryInfo(mapping.retry, error);
-  return error;
+  const bool plain = !refused.state.has_value() && !refused.fence.has_value();
+  return plain ? PlainError(refused.reason) : NewErrorOf(refused);
 }
 
 google::rpc::Status ErrorOf(Refusal refusal, absl::Duration retry_delay) {
   const Mapping mapping = MappingOf(refusal);
-  google::rpc::Status error =
-      NewError(mapping.code, mapping.message, InfoOf(mapping.reason.FullName()));
+  google::rpc::Status error = NewError(mapping.code, mapping.message, InfoOf(mapping.reason));
   AddRetryInfo(absl::ToDoubleSeconds(retry_delay), error);
   return error;
 }
@@ -293,10 +278,9 @@ AdminRefusal RefusalOfBackup(const absl::Status& failure) {
 }
 
 google::rpc::Status ErrorOf(AdminRefusal refusal, absl::string_view detail) {
-  const AdminMapping mapping = MappingOf(refusal);
-  google::rpc::Status error =
-      NewError(mapping.code, detail.empty() ? mapping.message : std::string(detail),
-               InfoOf(admin_v1::ErrorReason_Name(mapping.reason)));
+  const Mapping mapping = MappingOf(refusal);
+  google::rpc::Status error = NewError(
+      mapping.code, detail.empty() ? mapping.message : std::string(detail), InfoOf(mapping.reason));
   AddRetryInfo(mapping.retry, error);
   return error;
 }

@@ -20,9 +20,7 @@ namespace admin_v1 = idempotency::admin::v1;
 // Evictions that are in the shards' queues at a time: there is room left for holders.
 constexpr std::size_t kAtOnceMax = 100;
 
-google::rpc::Status StoreFailed() {
-  return ErrorOf(Refused{Refusal::kStoreFailed, std::nullopt, std::nullopt});
-}
+google::rpc::Status StoreFailed() { return ErrorOf(Refused{Refusal::kStoreFailed}); }
 
 // The answers to some evictions.
 class Evictions {
@@ -59,7 +57,7 @@ class Evictions {
     } else {
       // That nobody knows what was done says more than that nothing was.
       const bool unknown = failure_.has_value() && failure_->reason == Refusal::kOutcomeUnknown;
-      if (!unknown) failure_ = Refused{refused.reason, std::nullopt, std::nullopt};
+      if (!unknown) failure_ = Refused{refused.reason};
     }
   }
 

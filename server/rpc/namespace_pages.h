@@ -20,7 +20,7 @@ namespace onced {
 // Threads:   any; pages are made on threads of its own, kPagesMax at a time.
 // Lifetime:  what the constructor takes outlives it.
 // Promise:   a job that was taken is run, also when stopping.
-// Limits:    of a page: kListBounds. Others are refused meanwhile.
+// Limits:    of a page: kRecordsMax, kBytesMax. Others are refused meanwhile.
 class NamespacePages {
  public:
   static constexpr std::size_t kPagesMax = 2;

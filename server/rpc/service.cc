@@ -56,14 +56,15 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
     call->Failed(*stranger);
     return owned;
   }
-  const absl::Time deadline = DeadlineOf(rpc.context(), shards_.Now());
+  const absl::Time now = shards_.Now();
+  const absl::Time deadline = DeadlineOf(rpc.context(), now);
   // Who is late already is told so at no cost. A Commit is executed all the same.
-  if (deadline <= shards_.Now() && method != Method::kCommit) {
-    call->Failed(ErrorOf(Refused{Refusal::kDeadlinePassed, std::nullopt, std::nullopt}));
+  if (deadline <= now && method != Method::kCommit) {
+    call->Failed(ErrorOf(Refused{Refusal::kDeadlinePassed}));
     return owned;
   }
   if (!call->TryTakeRoom()) {
-    call->Failed(ErrorOf(Refused{Refusal::kMemoryFull, std::nullopt, std::nullopt}));
+    call->Failed(ErrorOf(Refused{Refusal::kMemoryFull}));
     return owned;
   }
   Message message;
@@ -78,7 +79,7 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::Single(Method method, Unary
   }
   Request request = std::get<Request>(std::move(checked));
   if (IsReserve(request)) {
-    if (const auto refused = TakeQuota(quotas_, shards_.Now(), request)) {
+    if (const auto refused = TakeQuota(quotas_, now, request)) {
       call->Failed(*refused);
       return owned;
     }
@@ -109,7 +110,7 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::BeginBatch(UnaryCall& rpc) 
   if (const auto* stranger = std::get_if<google::rpc::Status>(&caller)) {
     call->Failed(*stranger);
   } else if (!call->TryTakeRoom()) {
-    call->Failed(ErrorOf(Refused{Refusal::kMemoryFull, std::nullopt, std::nullopt}));
+    call->Failed(ErrorOf(Refused{Refusal::kMemoryFull}));
   } else if (const auto violation = ParseBounded(rpc.request(), batch)) {
     call->Failed(ErrorOf(*violation));
   } else {
@@ -122,8 +123,7 @@ std::unique_ptr<UnaryCall::Work> IdempotencyService::BeginBatch(UnaryCall& rpc) 
 // It isn't counted as one in flight: the end doesn't wait for it.
 std::unique_ptr<UnaryCall::Work> IdempotencyService::RefuseDraining(Method method,
                                                                     UnaryCall& call) const {
-  const google::rpc::Status error =
-      ErrorOf(Refused{Refusal::kDraining, std::nullopt, std::nullopt});
+  const google::rpc::Status error = ErrorOf(Refused{Refusal::kDraining});
   CallMeter(method, shards_, telemetry_).Failed(error, absl::ZeroDuration());
   call.Reply(ToGrpc(error));
   return std::make_unique<UnaryCall::Work>();

@@ -11,14 +11,6 @@ namespace onced {
 
 namespace v1 = idempotency::v1;
 
-namespace {
-
-google::rpc::Status NoRoom() {
-  return ErrorOf(Refused{Refusal::kMemoryFull, std::nullopt, std::nullopt});
-}
-
-}  // namespace
-
 void SessionCall::Start() {
   const bool opens = service_.sessions.Add(*this);
   if (!Hold()) return;  // Ended already, by EndAll().
@@ -26,7 +18,7 @@ void SessionCall::Start() {
   if (const auto* stranger = std::get_if<google::rpc::Status>(&caller_)) {
     Fail(*stranger);
   } else if (!bytes_.TryTake(ByteBudget::kCallBytes, BytesFor::kNewWork)) {
-    Fail(NoRoom());  // What settles can do so by itself.
+    Fail(ErrorOf(Refused{Refusal::kMemoryFull}));  // What settles can do so by itself.
   }
   Proceed();
 }
@@ -34,7 +26,7 @@ void SessionCall::Start() {
 void SessionCall::End() {
   {
     const MutexLock lock(mutex_);
-    Stop(ToGrpc(ErrorOf(Refused{Refusal::kDraining, std::nullopt, std::nullopt})));
+    Stop(ToGrpc(ErrorOf(Refused{Refusal::kDraining})));
   }
   Proceed();
 }
@@ -116,7 +108,8 @@ void SessionCall::Execute(const v1::SessionRequest& request, const SessionLoad& 
   const std::size_t bytes =
       ByteBudget::kCallBytes + load.bytes + load.operations * ByteBudget::kOperationBytes;
   const BytesFor use = BatchRun::UseOf(request.operations());
-  if (!message->bytes->TryTake(bytes, use)) return Refuse(*message, NoRoom());
+  if (!message->bytes->TryTake(bytes, use))
+    return Refuse(*message, ErrorOf(Refused{Refusal::kMemoryFull}));
   message->run.Check(request.operations(), Validator(service_.policies, std::get<Caller>(caller_)),
                      deadline_, service_.quotas, waiting);
   if (message->run.may_wait()) {

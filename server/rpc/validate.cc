@@ -32,7 +32,7 @@ Checked Validator::CheckWith(Right right, const Message& message, absl::string_v
   const bool allowed = named && caller_.May(right, message.namespace_());
   const Policy* policy = allowed ? policies_.Find(message.namespace_()) : nullptr;
   if (named && policy == nullptr) {
-    return ErrorOf(Refused{Refusal::kNamespaceNotAllowed, std::nullopt, std::nullopt});
+    return ErrorOf(Refused{Refusal::kNamespaceNotAllowed});
   }
   static const Policy kAnyPolicy;  // Its namespace is wrong: the rest is still checked.
   CheckKey(message.key(), findings);

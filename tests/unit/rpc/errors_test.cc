@@ -65,7 +65,7 @@ TEST(Errors, EveryRefusalHasItsRow) {
   rows.insert(rows.end(), std::begin(kAdminRows), std::end(kAdminRows));
   for (const Row& row : rows) {
     SCOPED_TRACE(row.reason);
-    const google::rpc::Status error = ErrorOf(Refused{row.refusal, std::nullopt, std::nullopt});
+    const google::rpc::Status error = ErrorOf(Refused{row.refusal});
     EXPECT_EQ(error.code(), row.code);
     EXPECT_NE(error.message(), "");
     EXPECT_EQ(ReasonOf(error), row.reason);
@@ -145,8 +145,7 @@ TEST(Errors, ViolationsAreListedAndTheFirstIsTheMessage) {
 }
 
 TEST(Errors, TheWholeStatusTravelsInTheTrailers) {
-  const google::rpc::Status error =
-      ErrorOf(Refused{Refusal::kQueueFull, std::nullopt, std::nullopt});
+  const google::rpc::Status error = ErrorOf(Refused{Refusal::kQueueFull});
   const grpc::Status status = ToGrpc(error);
   EXPECT_EQ(status.error_code(), grpc::RESOURCE_EXHAUSTED);
   EXPECT_EQ(status.error_message(), error.message());

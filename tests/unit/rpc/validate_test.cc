@@ -468,9 +468,7 @@ TEST(ValidatorOfACaller, WhoMayNotIsRefusedBeforeAnythingElse) {
     const auto* error = std::get_if<google::rpc::Status>(&checked);
     return error == nullptr ? "" : error->SerializeAsString();
   };
-  const std::string denied =
-      ErrorOf(Refused{Refusal::kNamespaceNotAllowed, std::nullopt, std::nullopt})
-          .SerializeAsString();
+  const std::string denied = ErrorOf(Refused{Refusal::kNamespaceNotAllowed}).SerializeAsString();
   EXPECT_EQ(outcome(user, "mine", "k", false), "");
   EXPECT_EQ(outcome(reader, "mine", "k", true), "");
   for (const char* key : {"k", "", "\n"}) {
