@@ -11,20 +11,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tests/integration/openssl.h"
 
 namespace onced::integration {
 namespace {
-
-template <auto kFree>
-struct Freed {
-  template <typename T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Freed<&BIO_free_all>>;
-using Key = std::unique_ptr<EVP_PKEY, Freed<&EVP_PKEY_free>>;
-using Cert = std::unique_ptr<X509, Freed<&X509_free>>;
 
 void Must(bool ok) {
   if (!ok) throw std::runtime_error("OpenSSL failed");

@@ -1,13 +1,10 @@
 // What memory the server takes. tests/space/memory.sh asks the same of millions
 // of records.
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "tests/integration/api.h"
 #include "tests/integration/server_process.h"
@@ -26,23 +23,6 @@ constexpr bool kSanitized = true;  // Shadow memory counts too.
 #else
 constexpr bool kSanitized = false;
 #endif
-
-constexpr int kMiBOfKiB = 1024;
-
-// The most that it ever was, in MiB.
-int PeakMemory(pid_t pid) {
-  std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
-  for (std::string line; std::getline(status, line);) {
-    const std::vector<std::string> words =
-        absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-    int kib = 0;
-    if (words.size() > 1 && words[0] == "VmHWM:" && absl::SimpleAtoi(words[1], &kib)) {
-      return kib / kMiBOfKiB;
-    }
-  }
-  ADD_FAILURE() << "no memory of process " << pid;
-  return 0;
-}
 
 // Keys number `from` to `to`, reserved and committed by batches.
 void Fill(Api& api, int from, int to, absl::Duration retention) {
@@ -74,7 +54,7 @@ TEST(Memory, OfAnEmptyServerIsSmall) {
   ServerProcess server;
   Api api(server.Connect());
   api.Grant("key");
-  EXPECT_LT(PeakMemory(server.process().pid()), 150);
+  EXPECT_LT(server.process().PeakMemoryMib(), 150);
 }
 
 // docs/space.md: the budget and 88 MiB; on a busy machine what waits takes some more.
@@ -95,7 +75,7 @@ TEST(Memory, StaysWithinItsBudgetWithManyRecordsAndSweeps) {
   // Where less than a quarter of what lies together has expired, it stays.
   Await("the space of what has expired",
         [&] { return server.GetMetrics().at("idempotency_stored_keys") <= 1.5 * kKeys / 2; });
-  EXPECT_LT(PeakMemory(server.process().pid()), 64 + 112);
+  EXPECT_LT(server.process().PeakMemoryMib(), 64 + 112);
   EXPECT_GT(server.GetMetrics().at("idempotency_sweep_given_back_bytes_total"), 0);
   EXPECT_EQ(server.GetMetrics().at("idempotency_sweep_failures_total"), 0);
 }

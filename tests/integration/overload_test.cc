@@ -1,14 +1,11 @@
 // More than the server can or will take.
 #include <atomic>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/integration/api.h"
@@ -169,18 +166,6 @@ TEST(Quotas, OfConcurrencyDoNotCountWhatIsParked) {
 
 // ---- Memory ----
 
-int PeakMiB(pid_t pid) {
-  std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
-  for (std::string line; std::getline(status, line);) {
-    const std::vector<std::string> words =
-        absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-    int kib = 0;
-    if (words.size() > 1 && words[0] == "VmHWM:" && absl::SimpleAtoi(words[1], &kib))
-      return kib / 1'024;
-  }
-  return 0;
-}
-
 // One that takes in no more than it is asked for: gRPC's own clients read ahead, on a fast
 // network by megabytes.
 std::shared_ptr<grpc::Channel> ConnectWithoutReadingAhead(const ServerProcess& server) {
@@ -199,7 +184,7 @@ TEST(Memory, ClientsThatDoNotReadTakeNoMoreThanTheirShare) {
   Api api(server.Connect());
   const v1::Reservation held = api.Grant("held");
   api.Commit("large", api.Grant("large").token(), ResultOf(200, std::string(1 << 20, 'x')));
-  const int before = PeakMiB(server.process().pid());
+  const int before = server.process().PeakMemoryMib();
   std::vector<std::unique_ptr<Api>> apis;
   std::vector<std::unique_ptr<SessionStream>> sessions;
   for (int i = 0; i < kSessions; ++i) {
@@ -217,9 +202,9 @@ TEST(Memory, ClientsThatDoNotReadTakeNoMoreThanTheirShare) {
   // one drain and gRPC's own buffers may add.
   EXPECT_LE(server.GetMetrics().at("idempotency_call_bytes"), 32 << 20);
 #ifdef NDEBUG
-  EXPECT_LT(PeakMiB(server.process().pid()), before + 3 * 32);
+  EXPECT_LT(server.process().PeakMemoryMib(), before + 3 * 32);
 #else
-  EXPECT_LT(PeakMiB(server.process().pid()), before + 6 * 32);
+  EXPECT_LT(server.process().PeakMemoryMib(), before + 6 * 32);
 #endif
   // Who reads is served: what is small, whatever there is; what is large, with an error
   // that says when to ask again.

@@ -137,6 +137,14 @@ Process::~Process() {
   waitpid(pid_, nullptr, 0);
 }
 
+int Process::PeakMemoryMib() const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmHWM:", 0) == 0) return std::stoi(line.substr(6)) / 1024;  // Of KiB.
+  }
+  throw std::runtime_error("no memory of process " + std::to_string(pid_));
+}
+
 std::vector<std::string> Process::ThreadNames() const {
   std::vector<std::string> names;
   const auto tasks = std::filesystem::path("/proc") / std::to_string(pid_) / "task";

@@ -67,6 +67,8 @@ class Process {
   int Wait(std::chrono::milliseconds patience = kPatience);
 
   pid_t pid() const { return pid_; }
+  // The most memory that it ever had, in MiB; throws if the kernel doesn't tell.
+  int PeakMemoryMib() const;
   // Of all its threads, as they are called now.
   std::vector<std::string> ThreadNames() const;
   Captured& out() { return *out_; }

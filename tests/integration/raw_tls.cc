@@ -4,21 +4,10 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 
-#include <memory>
+#include "tests/integration/openssl.h"
 
 namespace onced::integration {
 namespace {
-
-template <auto kFree>
-struct Freed {
-  template <typename T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Freed<&BIO_free_all>>;
-using Context = std::unique_ptr<SSL_CTX, Freed<&SSL_CTX_free>>;
-using Cert = std::unique_ptr<X509, Freed<&X509_free>>;
 
 int NumberOf(TlsVersion version) {
   switch (version) {
