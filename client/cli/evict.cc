@@ -1,6 +1,5 @@
 // oncectl evict, evict-namespace: deletes records.
 #include <limits>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/command.h"

@@ -45,16 +45,11 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // A closed pipe is a failed write, which is reported.
   // Streams synchronised with C's take a failed read for the end of the input.
   std::ios::sync_with_stdio(false);
-  return onced::cli::Run(
-      std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc),
-      {.env = Environment(),
-       .in = std::cin,
-       .out = std::cout,
-       .err = std::cerr,
-       .connect = [](const std::string& target,
-                     const auto& options) { return onced::client::NewStub(target, options); },
-       .connect_admin =
-           [](const std::string& target, const auto& options) {
-             return onced::client::NewAdminStub(target, options);
-           }});
+  return onced::cli::Run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc),
+                         {.env = Environment(),
+                          .in = std::cin,
+                          .out = std::cout,
+                          .err = std::cerr,
+                          .connect = onced::client::NewStub,
+                          .connect_admin = onced::client::NewAdminStub});
 }

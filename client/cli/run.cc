@@ -32,20 +32,18 @@ std::vector<Flag> AllFlags() {
   return flags;
 }
 
-std::string ServerOf(Args& args, const Surroundings& around) {
-  const auto env = around.env.find("ONCECTL_SERVER");
-  std::string server = args.Text("server");
-  if (!args.Has("server") && env != around.env.end()) server = env->second;
-  if (args.Has("server") && server.empty()) args.AddProblem("--server is empty");
-  return server.empty() ? kDefaultServer : server;
-}
-
 // The flag's value, else the variable's.
 std::string FlagOrEnv(Args& args, const Surroundings& around, const std::string& flag,
                       const std::string& variable) {
   const auto env = around.env.find(variable);
   if (args.Has(flag) || env == around.env.end()) return args.Text(flag);
   return env->second;
+}
+
+std::string ServerOf(Args& args, const Surroundings& around) {
+  const std::string server = FlagOrEnv(args, around, "server", "ONCECTL_SERVER");
+  if (args.Has("server") && server.empty()) args.AddProblem("--server is empty");
+  return server.empty() ? kDefaultServer : server;
 }
 
 client::ConnectOptions ConnectionOf(Args& args, const Surroundings& around) {
