@@ -56,6 +56,8 @@ std::optional<ListPosition> PageTokens::FromText(absl::string_view text) const {
   if (position.shard >= shards_ || position.after.size() > limits::kKeyBytesMax) {
     return std::nullopt;
   }
+  // The same bytes can be written in more ways: with spaces, or padded.
+  if (ToText(position) != text) return std::nullopt;
   return position;
 }
 

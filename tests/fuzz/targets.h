@@ -22,12 +22,17 @@ void LogFile(absl::string_view bytes);
 void ConfigFile(absl::string_view bytes);
 void CommandLine(absl::string_view bytes);
 void SettingValues(absl::string_view bytes);
+void TokenFile(absl::string_view bytes);
+void AccessListFile(absl::string_view bytes);
 
 // ---- What comes off the network ----
 void Requests(absl::string_view bytes);
 void BatchReply(absl::string_view bytes);
 void NameRequests(absl::string_view bytes);
 void SessionSteps(absl::string_view bytes);
+void WireShapes(absl::string_view bytes);
+void TraceHeaders(absl::string_view bytes);
+void PageToken(absl::string_view bytes);
 
 // ---- What becomes of a key ----
 void Decisions(absl::string_view bytes);
@@ -53,10 +58,15 @@ inline constexpr struct {
     {"config_file", ConfigFile},
     {"command_line", CommandLine},
     {"setting_values", SettingValues},
+    {"token_file", TokenFile},
+    {"access_list", AccessListFile},
     {"requests", Requests},
     {"batch_reply", BatchReply},
     {"name_requests", NameRequests},
     {"session_steps", SessionSteps},
+    {"wire_shape", WireShapes},
+    {"trace_context", TraceHeaders},
+    {"page_token", PageToken},
     {"decisions", Decisions},
     {"log_text", LogText},
     {"client_text", ClientText},

@@ -10,7 +10,9 @@
 #include "google/rpc/error_details.pb.h"
 #include "grpc/reflection/v1/reflection.pb.h"
 #include "idempotency/v1/idempotency.pb.h"
+#include "server/base/bytes.h"
 #include "server/rpc/errors.h"
+#include "server/rpc/page_token.h"
 #include "server/storage/codec/backup_label.h"
 #include "server/storage/codec/expiry_sample.h"
 #include "server/storage/codec/record_codec.h"
@@ -134,6 +136,24 @@ void AddOperators(const Corpora& corpora) {
   }
 }
 
+void AddAccess(const Corpora& corpora) {
+  const std::string token(32, 't');  // That the target looks for.
+  corpora.Add("token_file", "tokens",
+              absl::StrCat("# name, digest\npay sha256:", std::string(64, 'a'),
+                           "\n\ncart sha256:", ToHex(Sha256(token)),
+                           " not_after 2027-01-31T12:00:00Z # until then\r\n"));
+  corpora.Add("token_file", "wrong", "-pay sha256:00\nsecret-token\npay sha256: not_after never\n");
+  const std::string list =
+      "- identity: spiffe://prod/ns/shop/*\n  namespaces: [shop, 'pay*']\n  rights: [use, "
+      "inspect]\n"
+      "- identity: token:ops\n  namespaces: ['*']\n  rights: [admin]\n"
+      "- identity: dns:cart.example\n  namespaces: [cart]\n  rights: [use]\n";
+  corpora.Add("access_list", "below", "spiffe://prod/ns/shop/sa/cart\npayments\n" + list);
+  corpora.Add("access_list", "exact", "token:ops\nany\n" + list);
+  corpora.Add("access_list", "dots", "spiffe://prod/ns/shop/../bank\nshop\n" + list);
+  corpora.Add("access_list", "wrong", "a\nb\n- identity: 'x://*/*'\n  rights: [all]\n");
+}
+
 v1::ReserveRequest AReserve() {
   v1::ReserveRequest reserve;
   reserve.set_namespace_("shop");
@@ -196,6 +216,18 @@ void AddRequests(const Corpora& corpora) {
   v1::SessionRequest session;
   session.set_id(7);
   *session.mutable_operations() = batch.operations();
+  corpora.Add("wire_shape", "batch", batch.SerializeAsString());
+  corpora.Add("wire_shape", "commit", ACommit().SerializeAsString());
+  v1::BatchRequest excess;
+  for (int i = 0; i < 1'030; ++i) excess.add_operations()->mutable_inspect();
+  corpora.Add("wire_shape", "too_many_operations", excess.SerializeAsString());
+  v1::CommitRequest headers = ACommit();
+  for (int i = 0; i < 70; ++i) headers.mutable_result()->add_headers()->set_name("x");
+  corpora.Add("wire_shape", "too_many_headers", headers.SerializeAsString());
+  std::string fields;
+  for (int i = 0; i < 65; ++i) fields += std::string("\x78\x01", 2);
+  corpora.Add("wire_shape", "too_many_fields", fields);
+  corpora.Add("wire_shape", "group", std::string("\x0b\x0a\x02\x0a\x00\x0c", 6));
   corpora.Add("requests", "reserve", call(0, AReserve()));
   corpora.Add("requests", "commit", call(1, ACommit()));
   corpora.Add("requests", "commit_omitted", call(1, omitted));
@@ -247,6 +279,18 @@ void AddRequests(const Corpora& corpora) {
   }
 }
 
+void AddHeaders(const Corpora& corpora) {
+  const std::string ids = "-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-";
+  corpora.Add("trace_context", "parent", absl::StrCat("00", ids, "01"));
+  corpora.Add("trace_context", "later_version", absl::StrCat("cc", ids, "03-more"));
+  corpora.Add("trace_context", "state", "rojo=00f067aa0ba902b7, 0fw529a3039@nr=1,,a_*/-=\t");
+  const ListPosition position{.shard = 3, .after = "order-1"};
+  corpora.Add("page_token", "token",
+              std::string("\x0f\x04\0shop\0\0", 9) +
+                  PageTokens("List", {.shards = 16}, {.name_space = "shop"}).ToText(position));
+  corpora.Add("page_token", "position", std::string("\xff\0\0\0\0\3\0\0\0order-1", 16));
+}
+
 void AddTexts(const Corpora& corpora) {
   const std::string text = "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x92\xb3 \x1b[2J \xc2\x9b \xff \"\\";
   corpora.Add("log_text", "text", text);
@@ -278,5 +322,7 @@ int main(int argc, char** argv) {
   onced::fuzz::AddOperators(corpora);
   onced::fuzz::AddRequests(corpora);
   onced::fuzz::AddTexts(corpora);
+  onced::fuzz::AddAccess(corpora);
+  onced::fuzz::AddHeaders(corpora);
   return 0;
 }

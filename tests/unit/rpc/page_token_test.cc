@@ -52,7 +52,9 @@ TEST(PageTokens, RefuseWhatTheyDidNotMake) {
   for (std::size_t n = 0; n < 16; ++n) {
     EXPECT_FALSE(tokens.FromText(token.substr(0, n)).has_value()) << n;
   }
-  EXPECT_FALSE(tokens.FromText(token + "!").has_value());
+  for (const char* more : {"!", "=", " ", "\n", "."}) {
+    EXPECT_FALSE(tokens.FromText(token + more).has_value()) << more;
+  }
   EXPECT_FALSE(tokens.FromText(tokens.ToText({16, "key"})).has_value());
   EXPECT_FALSE(tokens.FromText(tokens.ToText({0, std::string(257, 'k')})).has_value());
   std::mt19937_64 random(5);
