@@ -1,4 +1,5 @@
 // Who takes connections, and does little or nothing with them.
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -60,6 +61,71 @@ TEST(SlowLoris, OfAMessage) {
   for (int i = 0; i < 1'000; ++i) frames += Frame(FrameType::kData, 0, 1, "x");
   trial.Run([&](Attack& attack, int) {
     Dribble(trial.address(), Preface() + Settings() + Call(1, "Reserve"), frames, attack);
+  });
+}
+
+TEST(Connections, ChurnHurtsNobody) {
+  Trial trial({.name = "connection churn", .bounds = {.rounds = 2'000}});
+  trial.Run(
+      [&](Attack& attack, int thread) {
+        for (int i = 0; !attack.ended(); ++i) {
+          RawConnection connection(trial.address());
+          if (i % 2 == 0) connection.Send(Preface() + Settings() + Ping());
+          if (thread == 0) {
+            connection.Abort();
+          } else {
+            connection.Close();
+          }
+          attack.CountRound();
+        }
+      },
+      2);
+}
+
+TEST(Connections, OfHttp1AreToldSoAndEnded) {
+  Trial trial({.name = "HTTP/1.1", .bounds = {.rounds = 500}});
+  trial.Run([&](Attack& attack, int) {
+    while (!attack.ended()) {
+      RawConnection connection(trial.address());
+      connection.Send("POST / HTTP/1.1\r\nHost: onced\r\nContent-Length: 5\r\n\r\nhello");
+      connection.Await();
+      attack.CountRound();
+    }
+  });
+}
+
+TEST(Connections, OfRandomBytesAreEnded) {
+  Trial trial({.name = "random bytes", .bounds = {.rounds = 500}});
+  trial.Run([&](Attack& attack, int) {
+    std::mt19937_64 random(4711);
+    while (!attack.ended()) {
+      RawConnection connection(trial.address());
+      std::string bytes = random() % 2 == 0 ? "" : Preface() + Settings();
+      const std::size_t size = random() % 4'096;
+      for (std::size_t i = 0; i < size; ++i) bytes.push_back(static_cast<char>(random()));
+      connection.Send(bytes);
+      connection.Take();
+      attack.CountRound();
+    }
+  });
+}
+
+// More than it takes from one address, of the 512 connections for which 1,024 descriptors
+// leave room. It goes on serving whom it serves, its store goes on, and when the others
+// are gone it takes who comes.
+TEST(Connections, OverTheBoundEndNothing) {
+  Trial trial(
+      {.name = "idle, over the bound", .bounds = {.rounds = 600}, .descriptors_max = 1'024});
+  trial.Run([&](Attack& attack, int) {
+    std::vector<RawConnection> all;
+    while (!attack.ended()) {
+      std::erase_if(all, [](RawConnection& connection) {
+        connection.Take();
+        return !connection.open();
+      });
+      if (all.size() < 400) all.push_back(BeginHttp2(trial.address()));
+      attack.CountRound();
+    }
   });
 }
 

@@ -63,6 +63,9 @@ class Trial {
     Bounds bounds;
     integration::ServerProcess::Options server;
     std::size_t descriptors_max = 0;  // 0: as many as this process may have.
+    // How the client connects to an address; each call makes a connection of its own.
+    std::function<std::shared_ptr<grpc::Channel>(const std::string&)> connect =
+        integration::ConnectTo;
   };
 
   explicit Trial(Options options);
