@@ -41,20 +41,20 @@ void Dribble(const std::string& address, const std::string& whole, const std::st
 }
 
 TEST(SlowLoris, OfThePreface) {
-  Trial trial({.name = "slow preface", .bounds = {.rounds = 100}});
+  Trial trial({.name = "slow preface", .bounds = {.rounds = 30}});
   trial.Run(
       [&](Attack& attack, int) { Dribble(trial.address(), "", Preface() + Settings(), attack); });
 }
 
 TEST(SlowLoris, OfHeaders) {
-  Trial trial({.name = "slow headers", .bounds = {.rounds = 100}});
+  Trial trial({.name = "slow headers", .bounds = {.rounds = 30}});
   trial.Run([&](Attack& attack, int) {
     Dribble(trial.address(), Preface() + Settings(), Call(1, "Reserve"), attack);
   });
 }
 
 TEST(SlowLoris, OfAMessage) {
-  Trial trial({.name = "slow message", .bounds = {.rounds = 100}});
+  Trial trial({.name = "slow message", .bounds = {.rounds = 30}});
   std::string bytes = MessagePrefix(0, 1'000);
   std::string frames;
   for (const char byte : bytes) frames += Frame(FrameType::kData, 0, 1, std::string(1, byte));
@@ -65,7 +65,7 @@ TEST(SlowLoris, OfAMessage) {
 }
 
 TEST(Connections, ChurnHurtsNobody) {
-  Trial trial({.name = "connection churn", .bounds = {.rounds = 2'000}});
+  Trial trial({.name = "connection churn", .bounds = {.rounds = 30}});
   trial.Run(
       [&](Attack& attack, int thread) {
         for (int i = 0; !attack.ended(); ++i) {
@@ -83,7 +83,7 @@ TEST(Connections, ChurnHurtsNobody) {
 }
 
 TEST(Connections, OfHttp1AreToldSoAndEnded) {
-  Trial trial({.name = "HTTP/1.1", .bounds = {.rounds = 500}});
+  Trial trial({.name = "HTTP/1.1", .bounds = {.rounds = 30}});
   trial.Run([&](Attack& attack, int) {
     while (!attack.ended()) {
       RawConnection connection(trial.address());
@@ -95,7 +95,7 @@ TEST(Connections, OfHttp1AreToldSoAndEnded) {
 }
 
 TEST(Connections, OfRandomBytesAreEnded) {
-  Trial trial({.name = "random bytes", .bounds = {.rounds = 500}});
+  Trial trial({.name = "random bytes", .bounds = {.rounds = 30}});
   trial.Run([&](Attack& attack, int) {
     std::mt19937_64 random(4711);
     while (!attack.ended()) {
@@ -114,8 +114,7 @@ TEST(Connections, OfRandomBytesAreEnded) {
 // leave room. It goes on serving whom it serves, its store goes on, and when the others
 // are gone it takes who comes.
 TEST(Connections, OverTheBoundEndNothing) {
-  Trial trial(
-      {.name = "idle, over the bound", .bounds = {.rounds = 600}, .descriptors_max = 1'024});
+  Trial trial({.name = "idle, over the bound", .bounds = {.rounds = 30}, .descriptors_max = 1'024});
   trial.Run([&](Attack& attack, int) {
     std::vector<RawConnection> all;
     while (!attack.ended()) {

@@ -40,9 +40,8 @@ class Tls : public testing::Test {
               dir_.Write("key", pair.key)};
   }
 
-  Trial::Options Named(const std::string& name, std::size_t rounds) const {
+  Trial::Options Named(const std::string& name) const {
     return {.name = name,
-            .bounds = {.rounds = rounds},
             .server = {.flags = flags_},
             .connect = [ca = authority_.certificate()](const std::string& address) {
               return integration::ConnectSecurely(address, ca);
@@ -62,7 +61,7 @@ class Tls : public testing::Test {
 // server's answer, and leave it waiting for theirs.
 TEST_F(Tls, HandshakesThatNobodyEndsHurtNobody) {
   constexpr std::size_t kConnections = 200;
-  Trial trial(Named("half-open handshakes", 100));
+  Trial trial(Named("half-open handshakes"));
   trial.Run([&](Attack& attack, int) {
     std::vector<RawConnection> all;
     while (!attack.ended()) {
@@ -80,7 +79,7 @@ TEST_F(Tls, HandshakesThatNobodyEndsHurtNobody) {
 
 // Each has the server sign something.
 TEST_F(Tls, HandshakesOneAfterTheOtherHurtNobody) {
-  Trial trial(Named("handshakes left", 200));
+  Trial trial(Named("handshakes left"));
   trial.Run([&](Attack& attack, int) {
     while (!attack.ended()) {
       RawConnection connection(trial.address());
@@ -92,7 +91,7 @@ TEST_F(Tls, HandshakesOneAfterTheOtherHurtNobody) {
 }
 
 TEST_F(Tls, PlaintextIsEnded) {
-  Trial trial(Named("plaintext to TLS", 200));
+  Trial trial(Named("plaintext to TLS"));
   trial.Run([&](Attack& attack, int) {
     while (!attack.ended()) {
       RawConnection connection(trial.address());
