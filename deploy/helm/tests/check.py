@@ -28,7 +28,10 @@ def main():
     for check in checks:
         started = time.monotonic()
         arguments = {"golden": [write], "on_the_server": [bin, scrapes], "metrics": ["\n".join(scrapes)]}.get(check.__name__, [])
-        wrong = list(check(*arguments))
+        try:
+            wrong = list(check(*arguments))
+        except Exception as error:  # Of one check: the others go on.
+            wrong = [f"{type(error).__name__}: {error}"]
         failed += bool(wrong)
         print(f"{'FAILED' if wrong else 'ok':6} {time.monotonic() - started:5.1f} s  {check.__doc__}", flush=True)
         for what in wrong:

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Builds deploy/Dockerfile by buildah, without a daemon and without a registry: its base is made
+# by debootstrap from the machine's own sources of packages. As root.
+#
+#   deploy/image/build.sh NAME [BIN]    BIN: where onced and oncectl are, built on this kind of
+#                                       machine; without it they are built in the image, which
+#                                       takes as long as a build takes
+#
+# Exit code 77: a tool is missing, or the machine doesn't let it work.
+set -euo pipefail
+readonly name=$1 bin=${2:-}
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+readonly root work
+trap 'rm -rf "$work"' EXIT
+skip() { echo "skipped: $1"; exit 77; }
+
+[ "$(id -u)" = 0 ] || skip "debootstrap wants to be root"
+for tool in buildah debootstrap; do
+  command -v "$tool" >/dev/null || skip "$tool is not installed"
+done
+# A container in a container: no namespaces of its own, and no overlay on an overlay.
+export BUILDAH_ISOLATION=${BUILDAH_ISOLATION:-chroot} STORAGE_DRIVER=${STORAGE_DRIVER:-vfs}
+
+# What debian:12-slim is, made here: once, since it takes a while.
+base=localhost/onced-base
+if ! buildah inspect --type image "$base" >/dev/null 2>&1; then
+  echo "making $base by debootstrap"
+  mirror=$(apt-get indextargets --format '$(SITE) $(CODENAME) $(CREATED_BY)' |
+    sed -n 's/ bookworm Packages$//p' | head -n 1)
+  debootstrap --variant=minbase --include=ca-certificates bookworm "$work/base" "$mirror" >"$work/log" 2>&1 ||
+    { tail -n 20 "$work/log"; skip "debootstrap could not make a base"; }
+  rm -f "$work/base/etc/apt/sources.list"
+  cp -a /etc/apt/sources.list.d/debian.sources "$work/base/etc/apt/sources.list.d/" 2>/dev/null ||
+    cp -a /etc/apt/sources.list "$work/base/etc/apt/"
+  # What debian:12-slim leaves out as well.
+  rm -rf "$work"/base/usr/share/{doc,man,info,locale}/* "$work"/base/var/cache/apt/* "$work"/base/var/lib/apt/lists/*
+  container=$(buildah from scratch)
+  buildah add --quiet "$container" "$work/base" / >/dev/null
+  buildah commit --quiet --rm "$container" "$base" >/dev/null
+fi
+
+contexts=()
+if [ -n "$bin" ]; then
+  # In place of the stage that builds them.
+  mkdir -p "$work/built/out/usr/local/bin"
+  install --strip "$bin/onced" "$bin/oncectl" "$work/built/out/usr/local/bin/"
+  contexts=(--build-context "build=$work/built")
+fi
+buildah build --quiet --network host --build-arg "BASE=$base" "${contexts[@]}" \
+  --ignorefile "$root/deploy/Dockerfile.dockerignore" -f "$root/deploy/Dockerfile" -t "$name" "$root"
