@@ -21,7 +21,7 @@ packages_of() {
       libgtest-dev libgmock-dev" ;;
     check) echo "
       clang-14 libclang-rt-14-dev clang-tidy-14 clang-format-14
-      git python3 python3-venv openssl gnuplot-nox prometheus" ;;
+      git python3 python3-venv openssl buildah debootstrap gnuplot-nox prometheus" ;;
     bench) echo "
       redis-server libhiredis-dev postgresql libpq-dev
       libbenchmark-dev gnuplot-nox valgrind" ;;
