@@ -38,6 +38,7 @@
 #include "server/rpc/errors.h"
 #include "server/rpc/grpc_server.h"
 #include "server/rpc/service.h"
+#include "server/rpc/watched_transports.h"
 #include "server/run_restore.h"
 #include "server/shard/shard_set.h"
 #include "server/storage/metered_store.h"
@@ -376,6 +377,8 @@ int Serve(const Config& config, const Machine& machine) {
   auto admin_server = ListenForAdmin(config, **gate, admin, log);
   if (!admin_server.ok()) return Fail(admin_server.status());
   Watch(**server, "api", liveness, telemetry);
+  telemetry.AddCounter(kConnectionsEndedCounter, {},
+                       [] { return static_cast<double>(ConnectionsEnded()); });
   if (*admin_server != nullptr) Watch(**admin_server, "admin", liveness, telemetry);
 
   (*gate)->Warn();

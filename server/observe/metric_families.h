@@ -23,6 +23,9 @@ inline constexpr GaugeFamily kConnectionsGauge{"idempotency_connections",
 inline constexpr CounterFamily kConnectionsRefusedCounter{
     "idempotency_connections_refused_total",
     "Connections that were closed at once, by port and cause."};
+inline constexpr CounterFamily kConnectionsEndedCounter{
+    "idempotency_connections_ended_total",
+    "Connections that were ended, since they sent what no client with manners does."};
 inline constexpr GaugeFamily kCallBytesGauge{
     "idempotency_call_bytes",
     "Memory of requests in flight and of answers that clients have not taken yet."};
@@ -164,6 +167,6 @@ inline constexpr CounterFamily kCounterFamilies[] = {
     kSpansDroppedCounter, kStoreBlockCacheHitsCounter, kStoreBlockCacheMissesCounter,
     kStoreStallCounter,   kStoreCompactionReadCounter, kStoreCompactionWrittenCounter,
     kStoreFlushedCounter, kStoreLogWrittenCounter,     kReloadsCounter,
-    kAuthFailuresCounter};
+    kAuthFailuresCounter, kConnectionsEndedCounter};
 
 }  // namespace onced

@@ -13,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/ledger/policy.h"
 #include "server/rpc/service.h"
+#include "server/rpc/watched_transports.h"
 
 namespace onced {
 namespace {
@@ -78,6 +79,7 @@ void SetLimits(grpc::ServerBuilder& builder, const GrpcServer::Options& options)
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Listen(const Options& options,
                                                                grpc::Service& service) {
   QuietenLibraries();
+  if (absl::Status watched = CheckTransportsAreWatched(); !watched.ok()) return watched;
   // Debian's Abseil looks for cycles at each lock that gRPC takes: help for who
   // develops gRPC, at some percent of every call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);

@@ -49,6 +49,17 @@ std::string RapidResets(std::uint32_t turn) {
   return frames;
 }
 
+// The same by halves: what has begun is reset by what is sent next.
+std::string LateResets(std::uint32_t turn) {
+  constexpr std::uint32_t kCalls = 100;
+  std::string frames;
+  for (std::uint32_t i = 0; i < kCalls; ++i) {
+    const std::uint32_t call = turn / 2 * kCalls + i;
+    frames += turn % 2 == 0 ? Call(StreamOf(call), "Reserve") : RstStream(StreamOf(call));
+  }
+  return frames;
+}
+
 // Fields that are small on the wire, and large once they were looked up.
 std::string Bomb(std::uint32_t turn) {
   const std::string large = IndexedField("x", std::string(3'900, 'x'));
@@ -114,16 +125,22 @@ const FloodRow kFloods[] = {
      [](std::uint32_t) {
        return std::string("\xff\xff\xff\0\0\0\0\0\1", 9) + std::string(65'536, 'x');
      }},
-    {"rapid reset", RapidResets, Trial::Bounds::kNone},
+    {"rapid reset", RapidResets},
+    {"resets by halves", LateResets},
+    {"PING, 50 a time", [](std::uint32_t) { return Times(50, Ping()); }},
+    {"SETTINGS, 50 a time",
+     [](std::uint32_t) {
+       return Times(50, Settings({{3, 100}}));
+     }},
     {"SETTINGS flood",
      [](std::uint32_t) {
        return Times(1'000, Settings({{3, 100}}));
      }},
-    {"PING flood", [](std::uint32_t) { return Times(1'000, Ping()); }, 600},
-    {"CONTINUATION flood", EndlessBlock, Trial::Bounds::kNone},
-    {"large headers", LargeHeaders, Trial::Bounds::kNone},
+    {"PING flood", [](std::uint32_t) { return Times(1'000, Ping()); }},
+    {"CONTINUATION flood", EndlessBlock},
+    {"large headers", LargeHeaders},
     {"empty DATA flood", EmptyData},
-    {"streams without end", ManyCalls, Trial::Bounds::kNone},
+    {"streams without end", ManyCalls},
     {"GOAWAY loop",
      [](std::uint32_t) {
        return Times(100, Frame(FrameType::kGoAway, 0, 0, std::string(8, '\0')));

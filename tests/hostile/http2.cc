@@ -50,7 +50,9 @@ std::string RstStream(std::uint32_t stream) {
   return Frame(FrameType::kRstStream, 0, stream, BigEndian(kCancel, 4));
 }
 
-std::string Ping() { return Frame(FrameType::kPing, 0, 0, std::string(8, 'p')); }
+std::string Ping(std::uint8_t flags) {
+  return Frame(FrameType::kPing, flags, 0, std::string(8, 'p'));
+}
 
 std::string HeaderField(const std::string& name, const std::string& value) {
   return std::string(1, '\x10') + HpackString(name) + HpackString(value);

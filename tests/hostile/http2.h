@@ -32,7 +32,7 @@ inline constexpr std::uint16_t kInitialWindowSize = 4;
 std::string Settings(const SettingList& settings = {});
 std::string WindowUpdate(std::uint32_t stream, std::uint32_t increment);
 std::string RstStream(std::uint32_t stream);
-std::string Ping();
+std::string Ping(std::uint8_t flags = 0);
 
 // A header block's fields: never indexed, never compressed.
 std::string HeaderField(const std::string& name, const std::string& value);

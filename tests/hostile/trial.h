@@ -29,7 +29,7 @@ class Attack {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kDuration{1'500};
+  static constexpr std::chrono::milliseconds kDuration{1'000};
 
   const std::size_t rounds_min_;
   const Clock::time_point until_ = Clock::now() + kDuration;
@@ -62,7 +62,6 @@ class Trial {
   struct Bounds {
     // Of the server's memory, above what it had; in MiB.
     double memory_mib_max = 200;
-    static constexpr double kNone = 1e9;  // It isn't held off: only told.
     // Of the attack, at least.
     std::size_t rounds = 1;
   };

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/integration/api.h"
@@ -381,6 +382,52 @@ TEST_F(AccessMatrix, WhatWasDeniedDidNothing) {
     EXPECT_EQ(look(name_space, kThere).SerializeAsString(), before[name_space].SerializeAsString());
     EXPECT_EQ(look(name_space, kMissing).state(), v1::STATE_ABSENT) << name_space;
   }
+}
+
+// Which of two headers would count? Neither: whoever checked one of them on the way, a proxy
+// say, may have looked at the other. The certificate doesn't step in, either.
+TEST_F(AccessMatrix, TwoAuthorizationHeadersAreRefused) {
+  const std::string good = "Bearer " + kTokenA;
+  const std::vector<std::string> kHeaders[] = {
+      {good, good},
+      {good, "Bearer " + kTokenSeed},
+      {good, "Bearer not-a-token-of-this-server"},
+      {"Bearer not-a-token-of-this-server", good},
+      {"Basic dXNlcjpwYXNz", good},
+      {good, ""},
+      {good + ", " + good},  // What two of them are in HTTP, joined.
+      {good + "," + good},
+  };
+  const Who kCallers[] = {
+      {.name = "without a certificate"},
+      {.name = "with one",
+       .certificate = {.uris = {"spiffe://prod/ns/pay/sa/worker"}},
+       .has_certificate = true},
+  };
+  v1::InspectRequest inspect = InspectOf(kThere);
+  for (const Who& who : kCallers) {
+    const SecureCaller caller = CallerOf(who);
+    for (const char* name_space : {"shop", "pay"}) {
+      inspect.set_namespace_(name_space);
+      for (const std::vector<std::string>& headers : kHeaders) {
+        SCOPED_TRACE(absl::StrCat(who.name, ", ", name_space, ": ", absl::StrJoin(headers, " | ")));
+        grpc::ClientContext context;
+        for (const std::string& header : headers) context.AddMetadata("authorization", header);
+        context.set_deadline(Soon());
+        v1::InspectResponse found;
+        EXPECT_EQ(caller.api().Inspect(&context, inspect, &found).error_code(),
+                  grpc::UNAUTHENTICATED);
+        EXPECT_EQ(found.ByteSizeLong(), 0);
+      }
+    }
+  }
+  // Each of them alone is good.
+  inspect.set_namespace_("shop");
+  v1::InspectResponse found;
+  grpc::ClientContext context;
+  const SecureCaller alone = CallerOf({.name = "alone", .authorization = good});
+  alone.Prepare(context);
+  EXPECT_TRUE(alone.api().Inspect(&context, inspect, &found).ok());
 }
 
 TEST_F(AccessMatrix, FailuresAreCountedAndLoggedByCause) {
