@@ -32,9 +32,9 @@ constexpr bool kSanitized = false;
 #endif
 
 constexpr char kBody[] = "{\"charge\":\"ch_77\"}";
-constexpr std::size_t kQuietPairs = 100;  // Before the attack, and as many after it.
-constexpr std::size_t kWarmUpPairs = 50;
-constexpr std::size_t kLookedAtMax = 200;  // Of the results, in the end.
+constexpr std::size_t kQuietPairs = 50;  // Before the attack, and as many after it.
+constexpr std::size_t kWarmUpPairs = 30;
+constexpr std::size_t kLookedAtMax = 100;  // Of the results, in the end.
 
 // A script in place of the server, which becomes it.
 std::string WriteLauncher(const integration::TempDir& dir, std::size_t descriptors_max) {
