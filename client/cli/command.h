@@ -14,7 +14,7 @@
 #include "client/cli/flags.h"
 #include "client/cli/input.h"
 #include "client/cpp/admin_client.h"
-#include "client/cpp/client.h"
+#include "client/cpp/raw_client.h"
 #include "google/protobuf/message.h"
 
 namespace onced::cli {
@@ -33,7 +33,7 @@ struct Context {
   Args& args;
   const std::map<std::string, std::string>& env;
   Input& input;
-  client::Client& client;
+  client::RawClient& client;
   const std::function<client::AdminClient(const std::string& target)>& connect_admin;
   absl::Duration timeout;   // For a call that doesn't wait.
   std::string traceparent;  // Empty: none.

@@ -5,7 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "client/cli/digest.h"
+#include "client/cpp/digest.h"
 #include "client/cpp/duration.h"
 #include "google/protobuf/util/time_util.h"
 
@@ -50,7 +50,7 @@ void Describe(const v1::Previous& previous, Lines& lines) {
 
 std::string BytesText(absl::string_view bytes) {
   if (bytes.size() > kPreviewMax || !IsPlainText(bytes)) {
-    return SizeAndDigest(static_cast<std::int64_t>(bytes.size()), Sha256(bytes));
+    return SizeAndDigest(static_cast<std::int64_t>(bytes.size()), client::Sha256(bytes));
   }
   // The last line's end would show as an empty line.
   return std::string(absl::StripSuffix(bytes, "\n"));

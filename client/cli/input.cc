@@ -6,9 +6,9 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/digest.h"
 #include "client/cli/failure.h"
 #include "client/cli/text.h"
+#include "client/cpp/digest.h"
 
 namespace onced::cli {
 namespace {
@@ -41,7 +41,7 @@ class BlobBuilder {
  private:
   const std::size_t keep_max_;
   Blob blob_;
-  Sha256Stream digest_;
+  client::Sha256Stream digest_;
 };
 
 absl::StatusOr<Blob> ReadAll(std::istream& in, absl::string_view name, std::size_t keep_max,

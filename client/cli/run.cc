@@ -117,7 +117,7 @@ absl::StatusOr<Answer> Execute(Args& args, const Surroundings& around) {
   args.Only(flags, command->name);
 
   Input input(around.in);
-  client::Client client(around.connect(server, connection));
+  client::RawClient client(around.connect(server, connection));
   const std::function<client::AdminClient(const std::string&)> connect_admin =
       [&](const std::string& target) {
         return client::AdminClient(around.connect_admin(target, connection));

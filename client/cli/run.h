@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "client/cpp/admin_client.h"
-#include "client/cpp/client.h"
+#include "client/cpp/raw_client.h"
 
 namespace onced::cli {
 

@@ -5,8 +5,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/command.h"
-#include "client/cli/digest.h"
 #include "client/cli/text.h"
+#include "client/cpp/digest.h"
 #include "client/cpp/request_id.h"
 
 namespace onced::cli {
@@ -33,7 +33,7 @@ absl::StatusOr<Answer> Run(Context& context) {
   // 128 random bits each.
   const std::string token = absl::StrCat(client::NewRequestId(), client::NewRequestId());
   const std::string line =
-      absl::StrCat(identity, " sha256:", absl::BytesToHexString(Sha256(token)));
+      absl::StrCat(identity, " sha256:", absl::BytesToHexString(client::Sha256(token)));
   Lines lines;
   lines.Add("token", token);
   lines.Add("line", line);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "client/cpp/client.h"
+#include "client/cpp/raw_client.h"
 #include "idempotency/admin/v1/admin.grpc.pb.h"
 #include "idempotency/admin/v1/admin.pb.h"
 
@@ -21,7 +21,7 @@ using AdminStub = admin_v1::AdminService::StubInterface;
 std::unique_ptr<AdminStub> NewAdminStub(const std::string& target,
                                         const ConnectOptions& options = {});
 
-// As Client, for operators.
+// As RawClient, for operators.
 class AdminClient {
  public:
   explicit AdminClient(std::unique_ptr<AdminStub> stub) : stub_(std::move(stub)) {}

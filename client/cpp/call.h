@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/cpp/client.h"
 #include "client/cpp/error.h"
+#include "client/cpp/raw_client.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 
@@ -32,13 +32,14 @@ inline std::unique_ptr<grpc::ClientContext> NewContext(const CallOptions& option
   return context;
 }
 
-// One attempt, which blocks.
+// One attempt, which blocks. Told to stop, it ends as CANCELLED.
 template <typename Stub, typename Request, typename Response>
 absl::StatusOr<Response> Call(Stub& stub,
                               grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                            Response*),
                               const Request& request, const CallOptions& options) {
   const std::unique_ptr<grpc::ClientContext> context = NewContext(options);
+  const std::stop_callback cancel(options.stop, [&context] { context->TryCancel(); });
   Response response;
   const grpc::Status status = (stub.*method)(context.get(), request, &response);
   if (!status.ok()) return ToAbslStatus(status);

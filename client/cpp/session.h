@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "client/cpp/client.h"
+#include "client/cpp/raw_client.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/sync_stream.h"
 #include "idempotency/v1/idempotency.pb.h"
@@ -21,7 +21,7 @@ namespace onced::client {
 //           Cancel() on any; the rest once no other function runs.
 // Lifetime: movable; not while a function is running. The destructor cancels what
 //           has not ended.
-// Promise:  as Client's. It does not open itself anew: once it has failed, what was
+// Promise:  as RawClient's. It does not open itself anew: once it has failed, what was
 //           not answered may or may not have been executed, and is to be sent again
 //           over a new session, with the same request_ids and tokens.
 // Limits:   the server reads no further while too much is unanswered; then Send()

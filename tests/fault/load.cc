@@ -214,14 +214,14 @@ class Load::Client {
   // ---- Calls, each until it is answered or given up ----
 
   std::optional<v1::ReserveResponse> Reserve(const v1::ReserveRequest& request) {
-    return Until(85, [&] { return Once(request, &client::Client::Reserve); });
+    return Until(85, [&] { return Once(request, &client::RawClient::Reserve); });
   }
 
   void Commit(const Grant& grant) {
     const v1::CommitRequest request = CommitOf(grant);
-    const auto done = Until(85, [&] { return Once(request, &client::Client::Commit); });
-    if (done.has_value() && Chance(10)) Once(request, &client::Client::Commit);
-    if (done.has_value() && Chance(5)) Once(CommitOf(grant), &client::Client::Commit);
+    const auto done = Until(85, [&] { return Once(request, &client::RawClient::Commit); });
+    if (done.has_value() && Chance(10)) Once(request, &client::RawClient::Commit);
+    if (done.has_value() && Chance(5)) Once(CommitOf(grant), &client::RawClient::Commit);
     if (done.has_value() && Chance(5)) Release(grant);
   }
 
@@ -229,7 +229,7 @@ class Load::Client {
     v1::ReleaseRequest request;
     SetKey(grant.space, grant.key, request);
     request.set_token(grant.reservation.token());
-    Until(60, [&] { return Once(request, &client::Client::Release); });
+    Until(60, [&] { return Once(request, &client::RawClient::Release); });
   }
 
   void Extend(const Grant& grant) {
@@ -238,11 +238,11 @@ class Load::Client {
     request.set_token(grant.reservation.token());
     *request.mutable_lease_ttl() = ToProto(Chance(60) ? 3 * kShortLease : kLongLease);
     if (Chance(50)) request.set_checkpoint(absl::StrCat("saved-", number_, "-", ++drawn_));
-    Until(60, [&] { return Once(request, &client::Client::Extend); });
+    Until(60, [&] { return Once(request, &client::RawClient::Extend); });
   }
 
   bool Inspect(const v1::InspectRequest& request) {
-    return Until(50, [&] { return Once(request, &client::Client::Inspect); }).has_value();
+    return Until(50, [&] { return Once(request, &client::RawClient::Inspect); }).has_value();
   }
 
   // Sends it again, most of the time, after an answer that says nothing.
@@ -258,7 +258,7 @@ class Load::Client {
   // nullopt: an error, of which `last_answer_` tells more.
   template <typename Request, typename Response>
   std::optional<Response> Once(const Request& request,
-                               absl::StatusOr<Response> (client::Client::*method)(
+                               absl::StatusOr<Response> (client::RawClient::*method)(
                                    const Request&, const client::CallOptions&)) {
     const Target target = Connect();
     Call call = CallOf(request);
@@ -312,7 +312,7 @@ class Load::Client {
   Target Connect() {
     const Target target = load_.AwaitTarget();
     if (client_ == nullptr || target.generation != connected_to_) {
-      client_ = std::make_unique<client::Client>(client::Client::Connect(target.address));
+      client_ = std::make_unique<client::RawClient>(client::RawClient::Connect(target.address));
       connected_to_ = target.generation;
     }
     return target;
@@ -323,7 +323,7 @@ class Load::Client {
   std::mt19937_64 random_;
   std::uint64_t drawn_ = 0;
   std::deque<Grant> kept_;
-  std::unique_ptr<client::Client> client_;
+  std::unique_ptr<client::RawClient> client_;
   std::uint64_t connected_to_ = 0;
   Answer last_answer_;
 };

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/cpp/client.h"
+#include "client/cpp/raw_client.h"
 #include "tests/fault/answers.h"
 #include "tests/fault/checker.h"
 #include "tests/fault/history.h"

@@ -23,8 +23,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/cpp/client.h"
 #include "client/cpp/duration.h"
+#include "client/cpp/raw_client.h"
 #include "client/cpp/request_id.h"
 
 namespace onced::client {
@@ -80,8 +80,8 @@ Plan Parse(int argc, char** argv) {
 }
 
 // A channel of its own, so that threads don't share one connection.
-Client Connect(const std::string& target, std::int64_t thread) {
-  return Client::Connect(target, {.user_agent = absl::StrCat("space_load/", thread)});
+RawClient Connect(const std::string& target, std::int64_t thread) {
+  return RawClient::Connect(target, {.user_agent = absl::StrCat("space_load/", thread)});
 }
 
 std::string FilledKey(const Plan& plan, std::int64_t i) { return absl::StrCat(plan.prefix, i); }
@@ -117,13 +117,13 @@ v1::CommitRequest CommitOf(const Plan& plan, std::string key, const std::string&
   return request;
 }
 
-v1::BatchResponse Send(Client& client, const v1::BatchRequest& batch) {
+v1::BatchResponse Send(RawClient& client, const v1::BatchRequest& batch) {
   const auto reply = client.Batch(batch);
   if (!reply.ok()) Die(std::string(reply.status().message()));
   return *reply;
 }
 
-void FillBatch(const Plan& plan, Client& client, std::int64_t from, std::int64_t to,
+void FillBatch(const Plan& plan, RawClient& client, std::int64_t from, std::int64_t to,
                std::mt19937_64& random) {
   v1::BatchRequest reserves;
   for (std::int64_t i = from; i < to; ++i) {
@@ -151,7 +151,7 @@ void Fill(const Plan& plan) {
   std::vector<std::thread> threads;
   for (std::int64_t t = 0; t < plan.threads; ++t) {
     threads.emplace_back([&, t] {
-      Client client = Connect(plan.target, t);
+      RawClient client = Connect(plan.target, t);
       std::mt19937_64 random(static_cast<std::uint64_t>(t));
       for (std::int64_t at = next.fetch_add(batch); at < plan.amount; at = next.fetch_add(batch)) {
         FillBatch(plan, client, at, std::min(at + batch, plan.amount), random);
@@ -167,7 +167,7 @@ using Latencies = std::vector<double>;  // Milliseconds.
 
 void AskFor(const Plan& plan, std::int64_t thread, absl::Time end, Latencies& writes,
             Latencies& reads) {
-  Client client = Connect(plan.target, thread);
+  RawClient client = Connect(plan.target, thread);
   std::mt19937_64 random(static_cast<std::uint64_t>(thread));
   const std::string mine = NewRequestId();
   for (std::int64_t i = 0; absl::Now() < end; ++i) {

@@ -11,8 +11,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "client/cpp/client.h"
 #include "client/cpp/duration.h"
+#include "client/cpp/raw_client.h"
 #include "client/cpp/request_id.h"
 #include "tests/integration/server_process.h"
 
@@ -42,7 +42,7 @@ Request* Named(int number, Request* request) {
 }
 
 // Reserves the keys from `first` on, and commits every second one.
-void MakeBatch(client::Client& client, int first) {
+void MakeBatch(client::RawClient& client, int first) {
   v1::BatchRequest reserves, commits;
   for (int number = first; number < first + kInABatch; ++number) {
     v1::ReserveRequest& reserve = *Named(number, reserves.add_operations()->mutable_reserve());
@@ -69,7 +69,7 @@ void Fill(const ServerProcess& server, int records) {
   constexpr int kThreads = 4;
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
-      client::Client client = client::Client::Connect(server.address());
+      client::RawClient client = client::RawClient::Connect(server.address());
       for (int first = thread * kInABatch; first < records; first += kThreads * kInABatch) {
         MakeBatch(client, first);
       }
@@ -91,7 +91,7 @@ TEST(Reopen, AfterAKill9IsFast) {
       "%d records: serving %lld ms after its start\n", records,
       static_cast<long long>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
   EXPECT_LT(took, kMost);
-  client::Client client = client::Client::Connect(server.address());
+  client::RawClient client = client::RawClient::Connect(server.address());
   for (const int number : {0, 1, records / 2, records / 2 + 1, records - 2, records - 1}) {
     v1::InspectRequest inspect;
     const auto seen = client.Inspect(*Named(number, &inspect));

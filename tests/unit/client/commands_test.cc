@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "absl/strings/escaping.h"
-#include "client/cli/digest.h"
+#include "client/cpp/digest.h"
 #include "tests/unit/client/cli_fixture.h"
 
 namespace onced::cli {
@@ -140,7 +140,7 @@ TEST_F(CommandTest, CommitOmitsALargerBodyAndSaysSo) {
   EXPECT_EQ(result().body(), "");
   EXPECT_TRUE(result().body_omitted());
   EXPECT_EQ(result().body_size(), static_cast<std::int64_t>(kBodyMax + 1));
-  EXPECT_EQ(result().body_sha256(), Sha256(stdin_));
+  EXPECT_EQ(result().body_sha256(), client::Sha256(stdin_));
   EXPECT_EQ(ran.err,
             "oncectl: note: the body has 3145729 bytes, more than the 3145728 that can be stored: "
             "only its size and SHA-256 were sent\n");

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "client/cli/digest.h"
+#include "client/cpp/digest.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/client/cli_fixture.h"
@@ -30,14 +30,14 @@ class FailingBuffer final : public std::streambuf {
 };
 
 TEST(Sha256, HasItsPublishedValues) {
-  EXPECT_EQ(absl::BytesToHexString(Sha256("abc")),
+  EXPECT_EQ(absl::BytesToHexString(client::Sha256("abc")),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(absl::BytesToHexString(Sha256("")),
+  EXPECT_EQ(absl::BytesToHexString(client::Sha256("")),
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  Sha256Stream stream;
+  client::Sha256Stream stream;
   stream.Add("a");
   stream.Add("bc");
-  EXPECT_EQ(stream.Finish(), Sha256("abc"));
+  EXPECT_EQ(stream.Finish(), client::Sha256("abc"));
 }
 
 TEST(Input, KeepsUpToTheBound) {
@@ -50,7 +50,7 @@ TEST(Input, KeepsUpToTheBound) {
       EXPECT_FALSE(blob->too_large);
       EXPECT_EQ(blob->bytes, bytes);
       EXPECT_EQ(blob->size, static_cast<std::int64_t>(size));
-      EXPECT_EQ(blob->sha256, Sha256(bytes));
+      EXPECT_EQ(blob->sha256, client::Sha256(bytes));
     }
   }
 }
@@ -64,7 +64,7 @@ TEST(Input, MeasuresWhatIsOverTheBound) {
     EXPECT_TRUE(blob->too_large);
     EXPECT_EQ(blob->bytes, "");
     EXPECT_EQ(blob->size, static_cast<std::int64_t>(size));
-    EXPECT_EQ(blob->sha256, Sha256(bytes));
+    EXPECT_EQ(blob->sha256, client::Sha256(bytes));
   }
   EXPECT_TRUE(Input::FromText("abc", 2).too_large);
   EXPECT_EQ(Input::FromText("abc", 3).bytes, "abc");

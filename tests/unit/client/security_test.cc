@@ -14,7 +14,7 @@
 #include <string>
 
 #include "client/cpp/admin_client.h"
-#include "client/cpp/client.h"
+#include "client/cpp/raw_client.h"
 #include "grpcpp/security/credentials.h"
 #include "tests/unit/client/fake_server.h"
 
@@ -61,9 +61,9 @@ class SecurityTest : public testing::Test {
   }
 
   static CallOptions Soon() { return {.deadline = absl::Now() + absl::Seconds(60)}; }
-  static absl::Status Inspect(Client& client) { return client.Inspect({}, Soon()).status(); }
+  static absl::Status Inspect(RawClient& client) { return client.Inspect({}, Soon()).status(); }
   // What the server was shown by the next call.
-  std::string Shown(Client& client) {
+  std::string Shown(RawClient& client) {
     const absl::Status status = Inspect(client);
     EXPECT_TRUE(status.ok()) << status;
     return server_.inspect.authorization;
@@ -76,14 +76,14 @@ class SecurityTest : public testing::Test {
 };
 
 TEST_F(SecurityTest, WithoutATokenThereIsNoHeader) {
-  Client client = Client::Connect(server_.target());
+  RawClient client = RawClient::Connect(server_.target());
   EXPECT_EQ(Shown(client), "");
 }
 
 TEST_F(SecurityTest, TheTokenIsTheOnlyLineWithoutTheSpaceAroundIt) {
   for (const char* text : {"t0ken/+=.~", "t0ken/+=.~\n", " t0ken/+=.~\r\n"}) {
     Replace(text);
-    Client client = Client::Connect(server_.target(), {.auth_token_file = Path()});
+    RawClient client = RawClient::Connect(server_.target(), {.auth_token_file = Path()});
     EXPECT_EQ(Shown(client), "Bearer t0ken/+=.~");
   }
 }
@@ -97,7 +97,7 @@ TEST_F(SecurityTest, AdminCallsHaveItToo) {
 
 TEST_F(SecurityTest, TheFileIsReadAgainWhenItChanges) {
   Write("first");
-  Client client = Client::Connect(server_.target(), {.auth_token_file = Path()});
+  RawClient client = RawClient::Connect(server_.target(), {.auth_token_file = Path()});
   EXPECT_EQ(Shown(client), "Bearer first");
   EXPECT_EQ(Shown(client), "Bearer first");
   Replace("other");  // As long as the first.
@@ -115,7 +115,7 @@ TEST_F(SecurityTest, ALinkOnTheWayMayTurn) {
     Write(version, std::string(version) + "/token");
   }
   std::filesystem::create_symlink("1", Path("data"));
-  Client client = Client::Connect(server_.target(), {.auth_token_file = Path("data/token")});
+  RawClient client = RawClient::Connect(server_.target(), {.auth_token_file = Path("data/token")});
   EXPECT_EQ(Shown(client), "Bearer 1");
   std::filesystem::create_symlink("2", Path("new"));
   std::filesystem::rename(Path("new"), Path("data"));
@@ -123,7 +123,7 @@ TEST_F(SecurityTest, ALinkOnTheWayMayTurn) {
 }
 
 TEST_F(SecurityTest, WithoutAFileNothingIsSentUntilThereIsOne) {
-  Client client = Client::Connect(server_.target(), {.auth_token_file = Path()});
+  RawClient client = RawClient::Connect(server_.target(), {.auth_token_file = Path()});
   const absl::Status none = Inspect(client);
   EXPECT_TRUE(absl::IsUnavailable(none)) << none;
   EXPECT_THAT(std::string(none.message()),
@@ -148,7 +148,7 @@ TEST_F(SecurityTest, AFileThatHoldsNoTokenIsToldAndNotQuoted) {
                {"null", std::string("secret-\0x", 9)},
                {"not_ascii", "secret-\xc3\xa4"},
                {"too_long", "secret-" + std::string(5'000, 'x')}};
-  Client client = Client::Connect(server_.target(), {.auth_token_file = Path()});
+  RawClient client = RawClient::Connect(server_.target(), {.auth_token_file = Path()});
   for (const auto& row : kRows) {
     Replace(row.text);
     const absl::Status status = Inspect(client);
@@ -157,7 +157,7 @@ TEST_F(SecurityTest, AFileThatHoldsNoTokenIsToldAndNotQuoted) {
     EXPECT_THAT(std::string(status.message()), Not(HasSubstr("secret"))) << row.name;
   }
   EXPECT_TRUE(server_.inspect.requests.empty());
-  Client of_folder = Client::Connect(server_.target(), {.auth_token_file = Path(".")});
+  RawClient of_folder = RawClient::Connect(server_.target(), {.auth_token_file = Path(".")});
   EXPECT_THAT(std::string(Inspect(of_folder).message()), HasSubstr("Is a directory"));
 }
 
@@ -168,9 +168,9 @@ TEST_F(SecurityTest, WithoutTlsATokenStaysOnThisMachine) {
   const auto address = AddressBeyondLoopback();
   if (!address.has_value()) GTEST_SKIP() << "this machine has loopback addresses alone";
   FakeServer beyond(*address);
-  Client without = Client::Connect(beyond.target());
+  RawClient without = RawClient::Connect(beyond.target());
   EXPECT_TRUE(Inspect(without).ok());  // It can be reached.
-  Client with = Client::Connect(beyond.target(), {.auth_token_file = Path()});
+  RawClient with = RawClient::Connect(beyond.target(), {.auth_token_file = Path()});
   const absl::Status status =
       with.Inspect({}, {.deadline = absl::Now() + absl::Seconds(60)}).status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
@@ -182,7 +182,7 @@ TEST_F(SecurityTest, WithoutTlsATokenStaysOnThisMachine) {
 // Whoever says so themselves gets no further.
 TEST_F(SecurityTest, InsecureCredentialsCarryNoToken) {
   Write("first");
-  Client client = Client::Connect(
+  RawClient client = RawClient::Connect(
       server_.target(),
       {.credentials = grpc::InsecureChannelCredentials(), .auth_token_file = Path()});
   EXPECT_THAT(std::string(Inspect(client).message()), HasSubstr("Invalid credentials"));

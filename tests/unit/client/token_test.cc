@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/escaping.h"
-#include "client/cli/digest.h"
 #include "client/cli/exit_code.h"
+#include "client/cpp/digest.h"
 #include "tests/unit/client/cli_fixture.h"
 
 namespace onced::cli {
@@ -22,7 +22,7 @@ TEST_F(TokenTest, NewMakesATokenAndItsLine) {
   const std::size_t at = first.out.find_first_not_of(' ', 6);
   const std::string token = first.out.substr(at, first.out.find('\n') - at);
   EXPECT_EQ(token.size(), 64U);
-  EXPECT_THAT(first.out, HasSubstr("sha256:" + absl::BytesToHexString(Sha256(token))));
+  EXPECT_THAT(first.out, HasSubstr("sha256:" + absl::BytesToHexString(client::Sha256(token))));
   EXPECT_NE(Oncectl({"token", "new", "--identity", "batch"}).out, first.out);
   for (const char* name : {"", "a b", "-a", "a/b"}) {
     EXPECT_EQ(Oncectl({"token", "new", "--identity", name}).code, kExitUsage) << name;

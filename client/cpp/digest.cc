@@ -1,18 +1,18 @@
-#include "client/cli/digest.h"
+#include "client/cpp/digest.h"
 
 #include <openssl/evp.h>
 
 #include <cstdio>
 #include <cstdlib>
 
-namespace onced::cli {
+namespace onced::client {
 namespace {
 
 // SHA-256 fails only without memory, or where a local policy of OpenSSL took it
 // away. A wrong digest would be replayed to callers for ever.
 void DieUnless(int done) {
   if (done == 1) return;
-  std::fputs("oncectl: OpenSSL has no working SHA-256\n", stderr);
+  std::fputs("onced client: OpenSSL has no working SHA-256\n", stderr);
   std::abort();
 }
 
@@ -46,4 +46,4 @@ std::string Sha256(absl::string_view bytes) {
   return stream.Finish();
 }
 
-}  // namespace onced::cli
+}  // namespace onced::client

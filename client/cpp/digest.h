@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace onced::cli {
+namespace onced::client {
 
 class Sha256Stream {
  public:
@@ -26,4 +26,4 @@ class Sha256Stream {
 
 std::string Sha256(absl::string_view bytes);
 
-}  // namespace onced::cli
+}  // namespace onced::client

@@ -1,4 +1,4 @@
-#include "client/cpp/client.h"
+#include "client/cpp/raw_client.h"
 
 #include <chrono>
 #include <set>
@@ -20,20 +20,20 @@ using testing::Property;
 using testing::Return;
 using testing::SetArgPointee;
 
-class ClientTest : public testing::Test {
+class RawClientTest : public testing::Test {
  protected:
-  ClientTest()
+  RawClientTest()
       : owned_(std::make_unique<v1::MockIdempotencyServiceStub>()),
         stub_(*owned_),
         client_(std::move(owned_)) {}
 
   std::unique_ptr<v1::MockIdempotencyServiceStub> owned_;
   v1::MockIdempotencyServiceStub& stub_;
-  Client client_;
+  RawClient client_;
 };
 
 // The request as it was given, the response as it came.
-TEST_F(ClientTest, Reserve) {
+TEST_F(RawClientTest, Reserve) {
   v1::ReserveRequest request;
   request.set_key("k");
   v1::ReserveResponse response;
@@ -45,7 +45,7 @@ TEST_F(ClientTest, Reserve) {
   EXPECT_EQ(got->outcome(), v1::OUTCOME_CONFLICT);
 }
 
-TEST_F(ClientTest, Commit) {
+TEST_F(RawClientTest, Commit) {
   v1::CommitRequest request;
   request.set_token("t");
   v1::CommitResponse response;
@@ -57,7 +57,7 @@ TEST_F(ClientTest, Commit) {
   EXPECT_TRUE(got->late());
 }
 
-TEST_F(ClientTest, Release) {
+TEST_F(RawClientTest, Release) {
   v1::ReleaseRequest request;
   request.set_token("t");
   v1::ReleaseResponse response;
@@ -69,7 +69,7 @@ TEST_F(ClientTest, Release) {
   EXPECT_TRUE(got->released());
 }
 
-TEST_F(ClientTest, Extend) {
+TEST_F(RawClientTest, Extend) {
   v1::ExtendRequest request;
   request.set_checkpoint("c");
   v1::ExtendResponse response;
@@ -81,7 +81,7 @@ TEST_F(ClientTest, Extend) {
   EXPECT_EQ(got->lease_expire_time().seconds(), 7);
 }
 
-TEST_F(ClientTest, Inspect) {
+TEST_F(RawClientTest, Inspect) {
   v1::InspectRequest request;
   request.set_include_result(true);
   v1::InspectResponse response;
@@ -93,7 +93,7 @@ TEST_F(ClientTest, Inspect) {
   EXPECT_EQ(got->record().state(), v1::STATE_LAPSED);
 }
 
-TEST_F(ClientTest, Batch) {
+TEST_F(RawClientTest, Batch) {
   v1::BatchRequest request;
   request.add_operations()->mutable_inspect();
   request.add_operations()->mutable_inspect();
@@ -106,7 +106,7 @@ TEST_F(ClientTest, Batch) {
   EXPECT_EQ(got->items(0).error().code(), 5);
 }
 
-TEST_F(ClientTest, SendsAFailedCallOnce) {
+TEST_F(RawClientTest, SendsAFailedCallOnce) {
   EXPECT_CALL(stub_, Reserve)
       .Times(1)
       .WillOnce(Return(grpc::Status(grpc::StatusCode::UNAVAILABLE, "starting")));
@@ -115,7 +115,7 @@ TEST_F(ClientTest, SendsAFailedCallOnce) {
   EXPECT_EQ(got.status().message(), "starting");
 }
 
-TEST_F(ClientTest, HandsTheDeadlineOn) {
+TEST_F(RawClientTest, HandsTheDeadlineOn) {
   const absl::Time deadline = absl::FromUnixSeconds(4'000'000'000);
   EXPECT_CALL(stub_, Release)
       .WillOnce([&](grpc::ClientContext* context, const auto&, auto*) {
@@ -131,7 +131,7 @@ TEST_F(ClientTest, HandsTheDeadlineOn) {
   EXPECT_TRUE(client_.Release({}).ok());
 }
 
-TEST(ClientOverTheWire, ConnectsAndKeepsDetails) {
+TEST(RawClientOverTheWire, ConnectsAndKeepsDetails) {
   FakeServer server;
   server.release.status = grpc::Status(grpc::StatusCode::ABORTED, "no",
                                        ToAbslStatus(ErrorDetails{
@@ -145,7 +145,7 @@ TEST(ClientOverTheWire, ConnectsAndKeepsDetails) {
                                            .value()
                                            .
                                            operator std::string());
-  Client client = Client::Connect(server.target());
+  RawClient client = RawClient::Connect(server.target());
   const absl::Status status = client.Release({}).status();
   EXPECT_EQ(DetailsOf(status).reason, "SUPERSEDED");
   EXPECT_EQ(server.release.requests.size(), 1u);
