@@ -1,0 +1,76 @@
+// What the parts of a client share: the connection, the time, and how calls are repeated.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "client/cpp/call.h"
+#include "client/cpp/client.h"
+#include "client/cpp/clock.h"
+#include "client/cpp/raw_client.h"
+#include "client/cpp/retry.h"
+
+namespace onced::client {
+
+// Threads: any; constant but for the counters.
+struct ClientCore {
+  // `time` outlives it.
+  ClientCore(std::unique_ptr<Stub> called, ClientOptions given, Clock& time = Clock::System(),
+             Uniform random = RandomFraction)
+      : options(std::move(given)),
+        stub(std::move(called)),
+        clock(time),
+        uniform(std::move(random)) {}
+
+  const ClientOptions options;
+  const std::unique_ptr<Stub> stub;
+  Clock& clock;
+  const Uniform uniform;
+
+  std::atomic<std::int64_t> attempts = 0;
+  std::atomic<std::int64_t> retries = 0;
+  std::atomic<std::int64_t> unprotected_runs = 0;
+
+  // By `clock`, whatever the wall clock does meanwhile.
+  absl::Time DeadlineOf(const CallOptions& call, absl::Duration timeout) const {
+    if (call.deadline == absl::InfiniteFuture()) return clock.Now() + timeout;
+    return clock.Now() + (call.deadline - clock.WallNow());
+  }
+
+  // One attempt. `deadline` is by `clock`.
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Once(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                             Response*),
+                                const Request& request, CallOptions call, absl::Time deadline) {
+    call.deadline = clock.WallNow() + (deadline - clock.Now());
+    attempts.fetch_add(1, std::memory_order_relaxed);
+    return Call(*stub, method, request, call);
+  }
+
+  // As often as the policy says. `*last_sent`: when the last attempt was sent.
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Retrying(grpc::Status (Stub::*method)(grpc::ClientContext*,
+                                                                 const Request&, Response*),
+                                    const Request& request, const CallOptions& call,
+                                    absl::Duration timeout, absl::Time* last_sent = nullptr) {
+    const absl::Time deadline = DeadlineOf(call, timeout);
+    for (int attempt = 1;; ++attempt) {
+      if (call.stop.stop_requested()) return absl::CancelledError("the caller has cancelled");
+      if (attempt > 1) retries.fetch_add(1, std::memory_order_relaxed);
+      if (last_sent != nullptr) *last_sent = clock.Now();
+      absl::StatusOr<Response> response = Once(method, request, call, deadline);
+      if (!absl::IsUnavailable(response.status()) || attempt >= options.retry.attempts_max) {
+        return response;
+      }
+      const absl::Time again =
+          clock.Now() + PauseAfter(options.retry, attempt, response.status(), uniform);
+      if (again >= deadline) return response;  // Which says more than the deadline would.
+      // Ignored: whether it was told to stop is looked at above.
+      (void)clock.SleepUntil(again, call.stop);
+    }
+  }
+};
+
+}  // namespace onced::client

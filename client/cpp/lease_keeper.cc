@@ -1,0 +1,55 @@
+#include "client/cpp/lease_keeper.h"
+
+#include <algorithm>
+
+#include "client/cpp/client_core.h"
+#include "client/cpp/reservation_state.h"
+#include "client/cpp/settle.h"
+
+namespace onced::client {
+namespace {
+
+// Of a call on a lease so short that a third of it is too little for any network.
+constexpr absl::Duration kTimeoutMin = absl::Seconds(1);
+// Between two calls, whatever the server says of the lease's end.
+constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
+
+}  // namespace
+
+LeaseKeeper::LeaseKeeper(Reservation& reservation, const Options& options)
+    : reservation_(reservation),
+      options_(options),
+      end_(reservation.state_->client.core().clock.Now() + options.keep_max),
+      thread_([this](const std::stop_token& stop) { Run(stop); }) {}
+
+LeaseKeeper::~LeaseKeeper() = default;  // The thread's own destructor stops and joins it.
+
+void LeaseKeeper::Run(const std::stop_token& stop) {
+  const ClientCore& core = reservation_.state_->client.core();
+  std::optional<absl::Time> next = reservation_.lease_end() - reservation_.state_->lease * 2 / 3;
+  while (next.has_value() && *next < end_ && core.clock.SleepUntil(*next, stop)) {
+    next = Extend(stop);
+  }
+}
+
+std::optional<absl::Time> LeaseKeeper::Extend(const std::stop_token& stop) {
+  const ClientCore& core = reservation_.state_->client.core();
+  const absl::Duration lease = reservation_.state_->lease;
+  const absl::Duration timeout = std::min(core.options.timeout, std::max(lease / 3, kTimeoutMin));
+  CallOptions call = options_.call;
+  call.deadline = core.clock.WallNow() + timeout;
+  call.stop = stop;
+  const absl::Status status = reservation_.Extend({.lease_ttl = options_.lease_ttl}, call);
+  if (status.ok()) {
+    failures_ = 0;
+    return std::max(reservation_.lease_end() - lease * 2 / 3, core.clock.Now() + kPauseMin);
+  }
+  const Fate fate = FateOf(status);
+  if (fate == Fate::kUnknown || fate == Fate::kRefused) {
+    return core.clock.Now() + PauseAfter(core.options.retry, ++failures_, status, core.uniform);
+  }
+  lost_.request_stop();
+  return std::nullopt;
+}
+
+}  // namespace onced::client

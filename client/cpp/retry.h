@@ -1,0 +1,34 @@
+// When a call that failed is sent again.
+#pragma once
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace onced::client {
+
+// A call is sent again only if it failed as UNAVAILABLE: the server is starting, ending or
+// out of reach. Every call may be repeated: each attempt carries the same request_id
+// or token, so that none undoes or doubles anything.
+//
+// The n-th pause is between 0 and min(backoff_max, backoff_first * 2^(n-1)), evenly
+// spread ("full jitter"); where the server said how long to wait, that is put before it.
+struct RetryPolicy {
+  // All of them, the first too. 1: a call is never repeated.
+  int attempts_max = 4;
+  absl::Duration backoff_first = absl::Milliseconds(100);
+  absl::Duration backoff_max = absl::Seconds(2);
+};
+
+// Evenly spread in [0, 1).
+using Uniform = std::function<double()>;
+
+// From a generator of the calling thread's own.
+double RandomFraction();
+
+// The pause after `attempt` attempts, from 1 on, of which the last failed as `error`.
+absl::Duration PauseAfter(const RetryPolicy& policy, int attempt, const absl::Status& error,
+                          const Uniform& uniform);
+
+}  // namespace onced::client

@@ -1,0 +1,275 @@
+#include "client/cpp/run_once.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/cpp/client_core.h"
+#include "client/cpp/lease_keeper.h"
+#include "client/cpp/request_id.h"
+#include "client/cpp/reservation_state.h"
+#include "client/cpp/settle.h"
+
+namespace onced::client {
+namespace {
+
+// No policy allows one call to wait longer.
+constexpr absl::Duration kWaitPerCallMax = absl::Seconds(60);
+// Between two calls, whatever the server asks for.
+constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
+
+absl::Status Check(const RunOptions& options, const Work& work) {
+  const auto missing = [](const char* what) { return absl::InvalidArgumentError(what); };
+  if (work == nullptr) return missing("there is no work");
+  if (options.classifier == nullptr) return missing("classifier is not set");
+  if (options.fail_open.has_value() && options.fail_open->report == nullptr) {
+    return missing("fail_open.report is not set");
+  }
+  if (options.settle_timeout <= absl::ZeroDuration())
+    return missing("settle_timeout is not positive");
+  if (options.keep_max < absl::ZeroDuration()) return missing("keep_max is negative");
+  return absl::OkStatus();
+}
+
+NotCommitted::Reason ReasonOf(Fate fate) {
+  switch (fate) {
+    case Fate::kUnknown:
+      return NotCommitted::Reason::kUnknown;
+    case Fate::kSuperseded:
+      return NotCommitted::Reason::kSuperseded;
+    case Fate::kCommittedDifferently:
+    case Fate::kAlreadyCommitted:
+      return NotCommitted::Reason::kCommittedDifferently;
+    case Fate::kGone:
+      return NotCommitted::Reason::kGone;
+    case Fate::kRefused:
+      return NotCommitted::Reason::kRefused;
+  }
+  return NotCommitted::Reason::kUnknown;
+}
+
+// What the work came to: it returned, or it threw.
+struct Ended {
+  absl::StatusOr<Result> outcome = absl::UnknownError("the work threw an exception");
+  std::exception_ptr exception;
+};
+
+}  // namespace
+
+// One RunOnce().
+class Run {
+ public:
+  Run(const Client& client, const Key& key, const std::string& fingerprint,
+      const RunOptions& options, const Work& work)
+      : client_(client),
+        core_(client.core()),
+        key_(key),
+        fingerprint_(fingerprint),
+        options_(options),
+        work_(work) {}
+
+  absl::StatusOr<RunOutcome> operator()() {
+    absl::StatusOr<ReserveOutcome> reserved = ReserveOrWait();
+    if (!reserved.ok()) return WithoutService(reserved.status());
+    if (Fresh* fresh = std::get_if<Fresh>(&*reserved)) return OnFresh(fresh->reservation);
+    if (auto* replayed = std::get_if<Replayed>(&*reserved)) return std::move(*replayed);
+    if (auto* mismatch = std::get_if<Mismatch>(&*reserved)) return std::move(*mismatch);
+    if (auto* unresolved = std::get_if<Unresolved>(&*reserved)) return std::move(*unresolved);
+    return std::get<Conflict>(*std::move(reserved));
+  }
+
+ private:
+  // ---- Before the work ----
+
+  // Whether the caller doesn't want it any more, and why.
+  absl::Status CallersEnd() const {
+    if (options_.call.stop.stop_requested())
+      return absl::CancelledError("the caller has cancelled");
+    if (options_.call.deadline <= core_.clock.WallNow()) {
+      return absl::DeadlineExceededError("the caller's deadline has passed");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<ReserveOutcome> ReserveOrWait() {
+    ReserveOptions options{.fingerprint = fingerprint_,
+                           .owner = options_.owner,
+                           .request_id = NewRequestId(),
+                           .lease_ttl = options_.lease_ttl};
+    const absl::Time start = core_.clock.Now();
+    while (true) {
+      if (options_.wait_timeout.has_value()) {
+        const absl::Duration rest = start + *options_.wait_timeout - core_.clock.Now();
+        options.wait_timeout = std::clamp(rest, absl::ZeroDuration(), kWaitPerCallMax);
+      }
+      absl::StatusOr<ReserveOutcome> reserved = client_.Reserve(key_, options, options_.call);
+      if (!reserved.ok() || !std::holds_alternative<Conflict>(*reserved)) return reserved;
+      held_ = true;
+      const absl::Duration pause =
+          std::max(std::get<Conflict>(*reserved).holder.retry_delay, kPauseMin);
+      if (!MayWait(start, pause)) return reserved;
+      // Ignored: the next call looks at the stop.
+      (void)core_.clock.SleepUntil(core_.clock.Now() + pause, options_.call.stop);
+    }
+  }
+
+  // Whether there is time for another Reserve after that pause.
+  bool MayWait(absl::Time start, absl::Duration pause) const {
+    const absl::Time end = start + options_.wait_timeout.value_or(absl::ZeroDuration());
+    return core_.clock.Now() + pause < end &&
+           core_.clock.WallNow() + pause < options_.call.deadline;
+  }
+
+  absl::StatusOr<RunOutcome> WithoutService(const absl::Status& error) {
+    const bool out_of_reach = absl::IsUnavailable(error) || absl::IsDeadlineExceeded(error);
+    // Where another was seen at work, doing it too is no risk but a certainty.
+    if (!options_.fail_open.has_value() || !out_of_reach || held_ || !CallersEnd().ok()) {
+      return error;
+    }
+    core_.unprotected_runs.fetch_add(1, std::memory_order_relaxed);
+    options_.fail_open->report(key_, error);
+    WorkContext context(nullptr, nullptr, std::nullopt);
+    Ended ended = DoWork(context);
+    return Unprotected{.outcome = std::move(ended.outcome),
+                       .exception = std::move(ended.exception),
+                       .error = error};
+  }
+
+  // Whether the grant is still good for starting on it: one that took long to be answered may
+  // be old.
+  absl::Status Confirm(Reservation& reservation) const {
+    if (absl::Status end = CallersEnd(); !end.ok()) return end;
+    if (reservation.lease_left() >= reservation.state_->lease * 2 / 3) return absl::OkStatus();
+    return reservation.Extend({.lease_ttl = options_.lease_ttl}, options_.call);
+  }
+
+  // ---- The work, and after it ----
+
+  absl::StatusOr<RunOutcome> OnFresh(Reservation& reservation) {
+    if (absl::Status unfit = Confirm(reservation); !unfit.ok()) {
+      (void)reservation.Release();  // Ignored: then it lapses. Nothing was done, surely.
+      return unfit;
+    }
+    // Until the key is settled, which may take longer than the work.
+    const LeaseKeeper keeper(
+        reservation,
+        {.lease_ttl = options_.lease_ttl, .keep_max = options_.keep_max, .call = Traced({})});
+    WorkContext context(&reservation, &keeper, options_.lease_ttl);
+    const Executed executed{
+        .fence = context.fence(), .attempt = context.attempt(), .takeover = context.takeover()};
+    Ended ended = DoWork(context);
+    switch (Classify(ended)) {
+      case Verdict::kCommit:
+        return Commit(reservation, executed, *std::move(ended.outcome));
+      case Verdict::kRelease:
+        return NothingDone{.executed = executed,
+                           .outcome = std::move(ended.outcome),
+                           .exception = std::move(ended.exception),
+                           .released = Release(reservation)};
+      case Verdict::kUnknown:
+        break;
+    }
+    return Undecided{.executed = executed,
+                     .outcome = std::move(ended.outcome),
+                     .exception = std::move(ended.exception)};
+  }
+
+  Ended DoWork(WorkContext& context) const {
+    Ended ended;
+    try {
+      ended.outcome = work_(context);
+    } catch (...) {
+      ended.exception = std::current_exception();
+    }
+    return ended;
+  }
+
+  Verdict Classify(const Ended& ended) const {
+    Verdict verdict = Verdict::kUnknown;
+    try {
+      if (ended.exception == nullptr) {
+        verdict = options_.classifier(ended.outcome);
+      } else if (options_.exception_classifier != nullptr) {
+        verdict = options_.exception_classifier(ended.exception);
+      }
+    } catch (...) {
+      return Verdict::kUnknown;
+    }
+    const bool nothing_to_store = verdict == Verdict::kCommit && !ended.outcome.ok();
+    return nothing_to_store ? Verdict::kUnknown : verdict;
+  }
+
+  RunOutcome Commit(Reservation& reservation, const Executed& executed, Result result) const {
+    Committed committed;
+    const absl::Status status = Settle(core_, options_.settle_timeout, [&](CallOptions call) {
+      const absl::StatusOr<Committed> answer =
+          reservation.Commit(result, {.retention_ttl = options_.retention_ttl}, Traced(call));
+      if (answer.ok()) committed = *answer;
+      return answer.status();
+    });
+    if (status.ok()) {
+      return Done{.executed = executed, .result = std::move(result), .committed = committed};
+    }
+    return NotCommitted{.executed = executed,
+                        .result = std::move(result),
+                        .reason = ReasonOf(FateOf(status)),
+                        .error = status};
+  }
+
+  absl::Status Release(Reservation& reservation) const {
+    return Settle(core_, options_.settle_timeout,
+                  [&](CallOptions call) { return reservation.Release(Traced(call)).status(); });
+  }
+
+  CallOptions Traced(CallOptions call) const {
+    call.traceparent = options_.call.traceparent;
+    call.tracestate = options_.call.tracestate;
+    return call;
+  }
+
+  const Client& client_;
+  ClientCore& core_;
+  const Key& key_;
+  const std::string& fingerprint_;
+  const RunOptions& options_;
+  const Work& work_;
+
+  bool held_ = false;  // Another was seen to have the key.
+};
+
+const std::optional<Previous>& WorkContext::previous() const {
+  static const std::optional<Previous> kNone;
+  return unprotected() ? kNone : reservation_->previous();
+}
+
+std::int64_t WorkContext::fence() const { return unprotected() ? 0 : reservation_->fence(); }
+int WorkContext::attempt() const { return unprotected() ? 0 : reservation_->attempt(); }
+
+std::stop_token WorkContext::lost() const {
+  return unprotected() ? std::stop_token() : keeper_->lost();
+}
+
+absl::Duration WorkContext::lease_left() const {
+  return unprotected() ? absl::InfiniteDuration() : reservation_->lease_left();
+}
+
+absl::Status WorkContext::SaveCheckpoint(const std::string& checkpoint) {
+  if (unprotected()) return absl::FailedPreconditionError("the run is unprotected");
+  return reservation_->Extend({.lease_ttl = lease_ttl_, .checkpoint = checkpoint});
+}
+
+absl::StatusOr<RunOutcome> RunOnce(const Client& client, const Key& key,
+                                   const std::string& fingerprint, const RunOptions& options,
+                                   const Work& work) {
+  if (absl::Status problem = Check(options, work); !problem.ok()) return problem;
+  return Run(client, key, fingerprint, options, work)();
+}
+
+const Result* ResultOf(const RunOutcome& outcome) {
+  if (const auto* done = std::get_if<Done>(&outcome)) return &done->result;
+  if (const auto* replayed = std::get_if<Replayed>(&outcome)) return &replayed->result;
+  if (const auto* lost = std::get_if<NotCommitted>(&outcome)) return &lost->result;
+  const auto* unprotected = std::get_if<Unprotected>(&outcome);
+  return unprotected != nullptr && unprotected->outcome.ok() ? &*unprotected->outcome : nullptr;
+}
+
+}  // namespace onced::client
