@@ -15,8 +15,8 @@ struct CallOptions {
   absl::Time deadline = absl::InfiniteFuture();
   // The caller's W3C trace context, to be sent with the call; empty: none. What can't be
   // a header's value is left out.
-  std::string traceparent;
-  std::string tracestate;
+  std::string traceparent = {};
+  std::string tracestate = {};
   // When a stop is requested the call fails as CANCELLED, which says nothing about
   // whether it was executed.
   std::stop_token stop = {};

@@ -22,27 +22,27 @@ class ReserveResponse;
 namespace onced::client {
 
 struct ClientOptions {
-  ConnectOptions connect;
+  ConnectOptions connect = {};
   // How long a call may take with all its attempts, if it has no deadline of its own; a
   // Reserve that waits has its `wait_timeout` on top. Positive.
   absl::Duration timeout = absl::Seconds(5);
-  RetryPolicy retry;
+  RetryPolicy retry = {};
 };
 
 struct ReserveOptions {
   // Up to 128 bytes that say what is asked for: see fingerprint.h. Compared exactly.
-  std::string fingerprint;
+  std::string fingerprint = {};
   // Who asks, for people and logs: up to 128 bytes. Shown to other callers.
-  std::string owner;
+  std::string owner = {};
   // Names this execution; as secret as the token. Empty: a new one is drawn, which is right
   // but where a call is to be repeated by the caller itself: see NewRequestId().
-  std::string request_id;
+  std::string request_id = {};
   // How long the work may take before somebody else may take over: 100 ms - 24 h, inside the
   // policy's bounds. Nothing: the policy's default, 2 min unless configured.
-  std::optional<absl::Duration> lease_ttl;
+  std::optional<absl::Duration> lease_ttl = {};
   // How long to wait for a holder to finish: 0 - 60 s, inside the policy's bounds. Nothing:
   // the policy's default, 0 unless configured.
-  std::optional<absl::Duration> wait_timeout;
+  std::optional<absl::Duration> wait_timeout = {};
 };
 
 // ---- The verdicts on a Reserve. The work is done on Fresh and on nothing else. ----
@@ -53,24 +53,24 @@ struct Fresh {
 };
 // The work was done before.
 struct Replayed {
-  Result result;
-  absl::Time commit_time;
-  absl::Time expire_time;
+  Result result = {};
+  absl::Time commit_time = {};
+  absl::Time expire_time = {};
   std::int64_t fence = 0;  // Of the holder who committed.
 };
 // Somebody holds the key and its lease is running; also any verdict that this version doesn't
 // know.
 struct Conflict {
-  Holder holder;
+  Holder holder = {};
 };
 // The key was used with another fingerprint: one key, two different requests.
 struct Mismatch {
-  Holder holder;
+  Holder holder = {};
 };
 // The last holder's lease lapsed and the namespace's policy is to hold: the effect may
 // have happened. Its late commit or an operator settles it.
 struct Unresolved {
-  Holder holder;
+  Holder holder = {};
 };
 using ReserveOutcome = std::variant<Fresh, Replayed, Conflict, Mismatch, Unresolved>;
 

@@ -11,14 +11,14 @@ namespace onced::client {
 
 struct ConnectOptions {
   // Null: neither encrypted nor authenticated. See TlsCredentials() in security.h.
-  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  std::shared_ptr<grpc::ChannelCredentials> credentials = {};
   // Holds a bearer token, which goes with each call; read again when it is replaced.
   // Without `credentials` the calls go to this machine's loopback addresses alone, and fail
   // for others: a token is never sent in the clear. With insecure `credentials` every call
   // fails. Empty: none.
-  std::string auth_token_file;
+  std::string auth_token_file = {};
   // Put before gRPC's own user agent.
-  std::string user_agent;
+  std::string user_agent = {};
   // Whether to go through the proxy that the environment names for the web
   // (`http_proxy`), as gRPC does by default, for loopback addresses too.
   bool use_http_proxy = false;

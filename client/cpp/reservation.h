@@ -16,16 +16,16 @@ namespace onced::client {
 struct CommitOptions {
   // How long the result is replayed: 1 s - 400 d, moved to the nearest bound of the
   // namespace's policy. Nothing: the policy's default, 24 h unless configured.
-  std::optional<absl::Duration> retention_ttl;
+  std::optional<absl::Duration> retention_ttl = {};
 };
 
 struct ExtendOptions {
   // Counted from when the server gets the call; never makes the lease end earlier. 100 ms -
   // 24 h, inside the bounds of the policy, else INVALID_ARGUMENT. Nothing: the policy's default.
-  std::optional<absl::Duration> lease_ttl;
+  std::optional<absl::Duration> lease_ttl = {};
   // Saved for whoever takes over: up to 64 KiB. Empty: removes the last one. Nothing:
   // keeps it.
-  std::optional<std::string> checkpoint;
+  std::optional<std::string> checkpoint = {};
 };
 
 // Operation: a grant, and what can be done with it. RunOnce() does it all by itself; this

@@ -75,21 +75,21 @@ struct RunOptions {
   Classifier classifier;
   // The same for an exception of the work. Nothing: unknown. As of an error, kCommit is taken as
   // unknown.
-  std::function<Verdict(const std::exception_ptr& exception)> exception_classifier;
+  std::function<Verdict(const std::exception_ptr& exception)> exception_classifier = {};
 
   // As in ReserveOptions.
-  std::string owner;
-  std::optional<absl::Duration> lease_ttl;
+  std::string owner = {};
+  std::optional<absl::Duration> lease_ttl = {};
   // How long to wait while another has the key; may be longer than the service lets one
   // call wait, 60 s. Nothing: as the namespace's policy says, 0 unless configured.
-  std::optional<absl::Duration> wait_timeout;
+  std::optional<absl::Duration> wait_timeout = {};
   // As in CommitOptions.
-  std::optional<absl::Duration> retention_ttl;
+  std::optional<absl::Duration> retention_ttl = {};
 
   // The caller's own deadline and stop, and the trace context of all calls. Deadline and stop end
   // the Reserve and the wait. Once the work runs they have no effect: it is to look at them
   // itself, and what it has done is committed whatever they say.
-  CallOptions call;
+  CallOptions call = {};
   // How long a Commit or Release is repeated until it is answered. Positive.
   absl::Duration settle_timeout = absl::Seconds(30);
   // How long the lease is extended at most, from the grant on: work that hangs for longer
@@ -97,7 +97,7 @@ struct RunOptions {
   absl::Duration keep_max = absl::Hours(24);
 
   // Nothing: without the service the work is not done, and the call fails.
-  std::optional<FailOpen> fail_open;
+  std::optional<FailOpen> fail_open = {};
 };
 
 // ---- What came of it; beside these, the verdicts of client.h that did no work. ----
@@ -110,23 +110,23 @@ struct Executed {
 };
 // Done here, and stored: from now on it is replayed.
 struct Done {
-  Executed executed;
-  Result result;
-  Committed committed;
+  Executed executed = {};
+  Result result = {};
+  Committed committed = {};
 };
 // Run here, and nothing happened: the classifier said so.
 struct NothingDone {
-  Executed executed;
+  Executed executed = {};
   absl::StatusOr<Result> outcome = absl::UnknownError("");
-  std::exception_ptr exception;
+  std::exception_ptr exception = {};
   // OK: the key is free again. Else it lapses by itself, or isn't this caller's any more.
-  absl::Status released;
+  absl::Status released = {};
 };
 // Run here, and nobody knows whether anything happened: the key is left to lapse.
 struct Undecided {
-  Executed executed;
+  Executed executed = {};
   absl::StatusOr<Result> outcome = absl::UnknownError("");
-  std::exception_ptr exception;
+  std::exception_ptr exception = {};
 };
 // Done here, but not known to be stored.
 struct NotCommitted {
@@ -143,16 +143,16 @@ struct NotCommitted {
     // The service does not take this commit.
     kRefused,
   };
-  Executed executed;
-  Result result;
+  Executed executed = {};
+  Result result = {};
   Reason reason = Reason::kUnknown;
-  absl::Status error;
+  absl::Status error = {};
 };
 // Run here without the service: nothing is stored, and others may have done it too.
 struct Unprotected {
   absl::StatusOr<Result> outcome = absl::UnknownError("");
-  std::exception_ptr exception;
-  absl::Status error;  // Of the Reserve.
+  std::exception_ptr exception = {};
+  absl::Status error = {};  // Of the Reserve.
 };
 
 using RunOutcome = std::variant<Done, Replayed, Conflict, Mismatch, Unresolved, NothingDone,

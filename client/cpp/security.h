@@ -11,9 +11,9 @@ namespace onced::client {
 
 // Paths of PEM files. Read once: a client that is to use another certificate connects anew.
 struct TlsFiles {
-  std::string ca;           // Who signed the server's certificate. Empty: whom the machine trusts.
-  std::string certificate;  // The client's own, and those that signed it. Empty: none.
-  std::string key;          // Of it.
+  std::string ca = {};  // Who signed the server's certificate. Empty: whom the machine trusts.
+  std::string certificate = {};  // The client's own, and those that signed it. Empty: none.
+  std::string key = {};          // Of it.
 };
 
 // For ConnectOptions::credentials. An error says which file can't be read, or isn't what it

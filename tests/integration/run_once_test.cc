@@ -236,7 +236,7 @@ TEST_F(RunOnceTest, ACancelledCallerStillCommits) {
 }
 
 TEST_F(RunOnceTest, ACancelledWaitEndsAtOnce) {
-  api_.Grant("k");
+  api_.Grant("k", WithFingerprint("fp"));
   std::stop_source stop;
   options_.call.stop = stop.get_token();
   options_.wait_timeout = kLong;
