@@ -87,6 +87,7 @@ void Trial::Run(const Attacker& attacker, int threads) {
 
   Attack attack(options_.bounds.rounds);
   std::vector<std::thread> attackers;
+  attackers.reserve(threads);
   for (int i = 0; i < threads; ++i) attackers.emplace_back([&, i] { attacker(attack, i); });
   const Service attacked = Serve(1, [&] { return attack.ended(); });
   attack.GiveUp();
