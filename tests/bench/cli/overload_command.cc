@@ -19,6 +19,7 @@ absl::Status OverloadCommand(Arguments arguments) {
   options.duration = seconds("seconds", 4);
   options.rounds = static_cast<int>(arguments.Number("rounds", options.rounds));
   options.times = arguments.Number("times", options.times);
+  options.only = arguments.Text("only", options.only);
   if (absl::Status status = arguments.Check(); !status.ok()) return status;
   return MeasureOverload(options);
 }

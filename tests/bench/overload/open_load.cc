@@ -1,5 +1,6 @@
 #include "tests/bench/overload/open_load.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,9 @@ namespace {
 
 namespace v1 = idempotency::v1;
 using Stub = v1::IdempotencyService::Stub;
+
+// Calls that are due within that time are sent together.
+constexpr auto kTurn = std::chrono::microseconds(100);
 
 class OpenLoad {
  public:
@@ -61,12 +65,15 @@ class OpenLoad {
 
   void RunOpen() {
     Arrivals arrivals(Clock::now(), options_.calls_per_second, options_.seed);
-    while (arrivals.next() < end_) {
-      Poll(arrivals.next());
-      for (const auto now = Clock::now(); arrivals.next() <= now && arrivals.next() < end_;
-           arrivals.Pop()) {
-        Due(arrivals.next());
+    for (auto now = Clock::now(); now < end_; now = Clock::now()) {
+      // While all are busy nothing can be sent, so it looks at nothing but the answers:
+      // else it would be busy itself, with what it doesn't send.
+      const bool busy = idle_.empty();
+      Poll(busy ? end_ : std::max(arrivals.next(), now + kTurn));
+      if (busy) {
+        for (now = Clock::now(); arrivals.next() <= now; arrivals.Pop()) Lose(arrivals.next());
       }
+      for (now = Clock::now(); arrivals.next() <= now; arrivals.Pop()) Due(arrivals.next());
     }
   }
   void RunClosed() {
@@ -79,12 +86,14 @@ class OpenLoad {
   bool Counts(Clock::time_point due) const { return due >= begin_ && due < end_; }
   std::uint64_t operations() const { return static_cast<std::uint64_t>(options_.operations); }
 
+  void Lose(Clock::time_point due) {
+    if (!Counts(due)) return;
+    result_.due += operations();
+    result_.lost += operations();
+  }
   void Due(Clock::time_point due) {
+    if (idle_.empty()) return Lose(due);
     if (Counts(due)) result_.due += operations();
-    if (idle_.empty()) {
-      if (Counts(due)) result_.lost += operations();
-      return;
-    }
     Slot& slot = *idle_.back();
     idle_.pop_back();
     slot.due = due;

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/synchronization/mutex.h"
 #include "tests/bench/grpc/channels.h"
 #include "tests/bench/load/cpu.h"
 #include "tests/bench/load/work_folder.h"
@@ -23,7 +24,8 @@ namespace {
 
 using Channels = std::vector<std::shared_ptr<grpc::Channel>>;
 
-constexpr int kConnections = 16;
+// So many that no call waits in the client for a stream: a connection has 256.
+constexpr int kConnections = 64;
 constexpr double kMiB = 1 << 20;
 // Of the namespace that floods; it comes with ten times as much.
 constexpr double kQuota = 500;
@@ -51,13 +53,14 @@ double ResidentBytes(int pid) {
 // What a load asks for in one call, and how many of it may be in flight.
 struct Shape {
   const char* name;
+  const char* option;
   int operations;
   std::vector<int> pools;       // By which the peak is sought: closed loops.
   std::vector<int> overloaded;  // Under overload.
 };
 const Shape kShapes[] = {
-    {"Reserve", 1, {64, 256, 1'024}, {1'024, 4'096, 16'384}},
-    {"Batch of 64", 64, {16, 64, 256}, {256, 1'024, 4'096}},
+    {"Reserve", "reserve", 1, {64, 256, 1'024}, {1'024, 4'096, 16'384}},
+    {"Batch of 64", "batch", 64, {16, 64, 256}, {256, 1'024, 4'096}},
 };
 
 class Overload {
@@ -71,12 +74,15 @@ class Overload {
         "| load | in flight at most | offered/s | good/s | of the peak | refused | late | not sent "
         "| p99 of good, ms | resident, MiB |\n|---|---|---|---|---|---|---|---|---|---|\n");
     for (const Shape& shape : kShapes) {
+      if (!Wanted(shape.option)) continue;
       if (absl::Status measured = Measure(shape); !measured.ok()) return measured;
     }
-    return MeasureIsolation();
+    return Wanted("isolation") ? MeasureIsolation() : absl::OkStatus();
   }
 
  private:
+  bool Wanted(const char* part) const { return options_.only.empty() || options_.only == part; }
+
   void PrintMachine() const {
     const Machine machine = LookAtMachine(work_.path());
     std::printf("%d cores, %s, %.0f GiB; Linux %s, %s\n\n", machine.cores,
@@ -213,6 +219,8 @@ class Overload {
 
 absl::Status MeasureOverload(const OverloadOptions& options) {
   RunOn(options.load_core);
+  // As in the server: the load has a core, and is to fill the server's.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   return Overload(options).Run();
 }
 

@@ -18,6 +18,7 @@ struct OverloadOptions {
   Clock::duration duration = std::chrono::seconds(4);
   int rounds = 3;
   double times = 5;  // Of what it can carry.
+  std::string only;  // "reserve", "batch" or "isolation"; empty: all of them.
 };
 
 // Prints tables in Markdown. An error if something could not be measured; a figure that
