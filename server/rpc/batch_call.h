@@ -20,7 +20,8 @@ class BatchCall final : public UnaryCall::Work {
  public:
   BatchCall(ShardSet& shards, Telemetry& telemetry, CallsInFlight& in_flight, ByteBudget& budget,
             UnaryCall& call, CallTrace trace)
-      : in_flight_(in_flight),
+      : shards_(shards),
+        in_flight_(in_flight),
         bytes_(budget),
         run_(Method::kBatch, shards, telemetry, std::move(trace)),
         call_(call) {}
@@ -34,8 +35,13 @@ class BatchCall final : public UnaryCall::Work {
   void Failed(const google::rpc::Status& error);
 
  private:
+  // There is no room for the first of the operations, nor is any of them one that has room of
+  // its own. To answer them one by one costs a third of executing them, which under
+  // overload is what the server would do instead.
+  bool IsInVain(const BatchRun::Operations& operations, const Validator& validator) const;
   void Reply();
 
+  const ShardSet& shards_;
   const CallsInFlight::One in_flight_;
   ByteShare bytes_;
   BatchRun run_;

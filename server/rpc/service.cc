@@ -17,6 +17,9 @@ namespace v1 = idempotency::v1;
 // Of a method and a queue, in a millisecond in which there is no room for them: a sixth of
 // a core's time to refuse them.
 constexpr int kCrowdedCallsMax = 8;
+// The same of batches, which take longer; but they are far more to carry out, so that it is
+// done for a namespace's sake, too, that has no room of its own.
+constexpr int kCrowdedBatchesMax = 8;
 
 }  // namespace
 
@@ -168,7 +171,8 @@ std::vector<UnaryCall::Method> IdempotencyService::MakeMethods() {
           {.request = requester(&RawService::RequestBatch),
            .begin = [this](UnaryCall& rpc) { return BeginBatch(rpc); },
            .telemetry = Counter(Method::kBatch),
-           .crowded = crowded}};
+           .crowded = [this] { return shards_.PartlyCrowded(); },
+           .crowded_max = kCrowdedBatchesMax}};
 }
 
 StreamCall::Method IdempotencyService::MakeSessionMethod() {

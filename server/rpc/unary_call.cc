@@ -2,7 +2,16 @@
 
 #include <grpcpp/alarm.h>
 
+#include "server/rpc/call.h"
+
 namespace onced {
+namespace {
+
+// What calls have left that may be left waiting: half of what a caller who is in a hurry
+// gives them.
+constexpr absl::Duration kTimeToWait = absl::Milliseconds(250);
+
+}  // namespace
 
 // Asks for the next call after a millisecond.
 class UnaryCall::Pause final : public CallQueue::Event {
@@ -44,12 +53,17 @@ void UnaryCall::Came(bool ok) {
 }
 
 void UnaryCall::AwaitNext() const {
-  if (!method_.crowded || !method_.crowded()) return Await(method_, queue_);
+  if (!method_.crowded || !method_.crowded() || !HasTimeToWait()) return Await(method_, queue_);
   if (crowded_ + 1 >= method_.crowded_max) {
     new Pause(method_, queue_);
   } else {
     new UnaryCall(method_, queue_, crowded_ + 1);
   }
+}
+
+bool UnaryCall::HasTimeToWait() const {
+  const absl::Time now = absl::UnixEpoch();  // Any: what is left doesn't depend on it.
+  return DeadlineOf(context_, now) - now >= kTimeToWait;
 }
 
 void UnaryCall::Ended(bool /*ok*/) {

@@ -42,7 +42,8 @@ class UnaryCall final {
     RpcTelemetry* telemetry = nullptr;
     // While it says so, `crowded_max` calls are taken in a millisecond, and the others are
     // left where they are: their callers send no more meanwhile, whereas a refusal at once
-    // would cost nearly as much as an answer, and have them send the next one.
+    // would cost nearly as much as an answer, and have them send the next one. Not if they
+    // have little time left: then they are refused as fast as can be.
     std::function<bool()> crowded;
     int crowded_max = 1;
   };
@@ -72,6 +73,8 @@ class UnaryCall final {
   void Came(bool ok);
   // Asks for the next call, or will.
   void AwaitNext() const;
+  // Those behind it, which came later, have more.
+  bool HasTimeToWait() const;
   void Ended(bool ok);
   void Replied(bool ok);
   void OneLess();

@@ -43,11 +43,7 @@ ShardExecutor::~ShardExecutor() {
 
 std::vector<RequestId> ShardExecutor::Submit(std::vector<Request> requests) {
   const absl::Time now = clock_.Now();
-  for (Request& request : requests) {
-    const std::size_t hash = absl::Hash<std::string>()(request.key.name_space);
-    request.queue_part =
-        static_cast<std::uint32_t>(hash % std::tuple_size_v<decltype(Queued::parts)>);
-  }
+  for (Request& request : requests) request.queue_part = PartOf(request.key.name_space);
   std::vector<std::pair<Answerer, Refusal>> refused;
   std::vector<RequestId> refused_ids;
   bool was_empty = false;
@@ -73,6 +69,10 @@ std::vector<RequestId> ShardExecutor::Submit(std::vector<Request> requests) {
   return refused_ids;
 }
 
+std::uint32_t ShardExecutor::PartOf(const std::string& name_space) {
+  return static_cast<std::uint32_t>(absl::Hash<std::string>()(name_space) % kParts);
+}
+
 bool ShardExecutor::Admit(const Request& request, absl::Time now, Refusal& why) {
   if (mode_ != Mode::kServing && IsReserve(request)) {
     why = Refusal::kDraining;
@@ -81,14 +81,13 @@ bool ShardExecutor::Admit(const Request& request, absl::Time now, Refusal& why) 
   const bool settles = Settles(request);
   Queued& queued = settles ? settling_ : queued_;
   const std::size_t room = settles ? limits_.settle_queue_max : limits_.queue_max;
-  // Rounded up: however little room there is, each has some.
-  const std::size_t part = (room + limits_.namespace_parts - 1) / limits_.namespace_parts;
   const absl::Duration wait = settles ? absl::ZeroDuration() : WaitOfOldest(now);
   const bool full = queued.all >= room || wait > limits_.queue_wait_max;
   // A namespace that has filled its part alone is no reason to take all others' calls slowly.
   if (full && !settles) crowded_.store(true, std::memory_order_relaxed);
-  if (full || queued.parts[request.queue_part] >= part ||
-      (wait > absl::ZeroDuration() && now + wait > request.deadline)) {
+  const bool part_full = queued.parts[request.queue_part] >= PartOf(room);
+  if (part_full && !settles) SetCrowded(request.queue_part, true);
+  if (full || part_full || (wait > absl::ZeroDuration() && now + wait > request.deadline)) {
     why = Refusal::kQueueFull;
     return false;
   }
@@ -167,15 +166,23 @@ void ShardExecutor::TakeDrain(Drain& drain) {
     if (!drain.cancelled.empty()) TakeCancelled(drain);
   }
   for (const Request& request : drain.requests) {
-    Queued& queued = Settles(request) ? settling_ : queued_;
+    const bool settles = Settles(request);
+    Queued& queued = settles ? settling_ : queued_;
     --queued.all;
-    --queued.parts[request.queue_part];
+    const std::size_t rest = --queued.parts[request.queue_part];
+    // As soon as it is half empty, so that it doesn't run empty.
+    if (!settles && rest <= PartOf(limits_.queue_max) / 2) SetCrowded(request.queue_part, false);
   }
-  // As soon as it is half empty, so that it doesn't run empty.
-  if (queued_.all <= limits_.queue_max / limits_.namespace_parts / 2)
+  if (queued_.all <= PartOf(limits_.queue_max) / 2)
     crowded_.store(false, std::memory_order_relaxed);
   drain.draining = mode_ != Mode::kServing;
   drain_seen_ = drain.draining;
+}
+
+void ShardExecutor::SetCrowded(std::uint32_t part, bool crowded) {
+  if (crowded_parts_[part].load(std::memory_order_relaxed) == crowded) return;
+  crowded_parts_[part].store(crowded, std::memory_order_relaxed);
+  crowded_count_.fetch_add(crowded ? 1 : -1, std::memory_order_relaxed);
 }
 
 void ShardExecutor::TakeFirst(std::size_t count, std::vector<Request>& to) {

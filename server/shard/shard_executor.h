@@ -63,6 +63,14 @@ class ShardExecutor {
 
   // New work was refused for lack of room, and there isn't much yet.
   bool crowded() const { return crowded_.load(std::memory_order_relaxed); }
+  // Or for lack of room in a namespace's part, of any.
+  bool partly_crowded() const {
+    return crowded() || crowded_count_.load(std::memory_order_relaxed) > 0;
+  }
+  // The same of one namespace's part.
+  bool crowded(const std::string& name_space) const {
+    return crowded_parts_[PartOf(name_space)].load(std::memory_order_relaxed);
+  }
   std::size_t queue_depth() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -74,12 +82,18 @@ class ShardExecutor {
   // As much as fits into a round. `drain` lends its memory to the mailbox.
   void TakeDrain(Drain& drain) RUNS_ON(thread_) ABSL_LOCKS_EXCLUDED(mutex_);
   void Execute(Drain drain) RUNS_ON(thread_);
+  // By a hash of the namespace: no memory that grows with names.
+  static constexpr std::size_t kParts = 1'024;
+  static std::uint32_t PartOf(const std::string& name_space);
   // Those that lie in one of the two queues.
   struct Queued {
     std::size_t all = 0;
-    // By a hash of the namespace: no memory that grows with names.
-    std::array<std::uint32_t, 1'024> parts{};
+    std::array<std::uint32_t, kParts> parts{};
   };
+  // What one namespace may have of `room`. Rounded up: however little that is, each has some.
+  std::size_t PartOf(std::size_t room) const {
+    return (room + limits_.namespace_parts - 1) / limits_.namespace_parts;
+  }
   // True: there is room for it, and it is counted.
   bool Admit(const Request& request, absl::Time now, Refusal& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -88,6 +102,7 @@ class ShardExecutor {
   std::size_t waiting() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return mailbox_.requests.size() - taken_;
   }
+  void SetCrowded(std::uint32_t part, bool crowded) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Moves the first `count` of the mailbox to `to`.
   void TakeFirst(std::size_t count, std::vector<Request>& to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The same of those that stay in it, and were cancelled.
@@ -109,6 +124,8 @@ class ShardExecutor {
 
   Heartbeat heartbeat_;
   std::atomic<bool> crowded_{false};
+  std::array<std::atomic<bool>, kParts> crowded_parts_{};
+  std::atomic<int> crowded_count_{0};  // Of those.
 
   // The executor's thread only.
   ThreadRole thread_;

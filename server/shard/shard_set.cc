@@ -71,6 +71,17 @@ bool ShardSet::Crowded() const {
                      [](const auto& executor) { return executor->thread.crowded(); });
 }
 
+bool ShardSet::PartlyCrowded() const {
+  return std::any_of(executors_.begin(), executors_.end(),
+                     [](const auto& executor) { return executor->thread.partly_crowded(); });
+}
+
+bool ShardSet::Crowded(const std::string& name_space) const {
+  return std::any_of(executors_.begin(), executors_.end(), [&](const auto& executor) {
+    return executor->thread.crowded() || executor->thread.crowded(name_space);
+  });
+}
+
 std::size_t ShardSet::queue_depth(std::size_t executor) const {
   return executors_[executor]->thread.queue_depth();
 }

@@ -53,6 +53,10 @@ class ShardSet {
 
   // An executor has no room for new work: whoever takes in more of it has to refuse it.
   bool Crowded() const;
+  // Or none for a namespace's, of any.
+  bool PartlyCrowded() const;
+  // The same of one namespace.
+  bool Crowded(const std::string& name_space) const;
 
   std::size_t executor_count() const { return executors_.size(); }
   std::size_t queue_depth(std::size_t executor) const;

@@ -391,5 +391,49 @@ TEST_F(SessionCallTest, EndSessionsAtAnyTime) {
   EXPECT_EQ(service_.sessions(), 0u);
 }
 
+// ---- Of Batch, which has the same operations ----
+
+// What settles a reservation has room of its own: its batch isn't refused.
+TEST_F(SessionCallTest, ABatchOfNewWorkIsRefusedWholeWhileThereIsNoRoomForIt) {
+  Stream stream(*stub_);
+  Block(stream);
+  v1::BatchRequest full;
+  for (int i = 0; i < 1'024; ++i) *full.add_operations() = Reserve("k");
+  const auto call = [&](const v1::BatchRequest& request, v1::BatchResponse& response) {
+    grpc::ClientContext context;
+    return stub_->Batch(&context, request, &response);
+  };
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 10; ++i) {
+    callers.emplace_back([&] {
+      v1::BatchResponse response;
+      EXPECT_TRUE(call(full, response).ok()) << "there was room for the first of them";
+    });
+  }
+  while (!shards_.Crowded("ns")) std::this_thread::yield();
+  const std::size_t depth = shards_.queue_depth(0);
+  v1::BatchRequest one;
+  *one.add_operations() = Reserve("k");
+  v1::BatchResponse response;
+  const grpc::Status refused = call(one, response);
+  EXPECT_EQ(refused.error_code(), grpc::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(refused), "QUEUE_FULL");
+  one.mutable_operations(0)->mutable_reserve()->set_namespace_("-");
+  const grpc::Status nonsense = call(one, response);
+  EXPECT_TRUE(nonsense.ok()) << "that is said first";
+  one.mutable_operations(0)->mutable_reserve()->set_namespace_("ns");
+  *one.add_operations() = Commit("k", "no token", 1);
+  callers.emplace_back([&] {
+    v1::BatchResponse mixed;
+    EXPECT_TRUE(call(one, mixed).ok());
+    ASSERT_EQ(mixed.items_size(), 2);
+    EXPECT_EQ(onced::ReasonOf(mixed.items(0).error()), "QUEUE_FULL");
+    EXPECT_NE(onced::ReasonOf(mixed.items(1).error()), "QUEUE_FULL");
+  });
+  while (shards_.queue_depth(0) == depth) std::this_thread::yield();  // It isn't answered.
+  store_.LetGo();
+  for (std::thread& caller : callers) caller.join();
+}
+
 }  // namespace
 }  // namespace onced

@@ -264,6 +264,26 @@ TEST_F(ExecutorTest, OneNamespaceDoesNotFillTheQueues) {
   EXPECT_TRUE(answers_.EachExactlyOnce());
 }
 
+TEST_F(ExecutorTest, ANamespaceIsCrowdedUntilHalfOfItsPartIsFree) {
+  limits_.queue_max = 8;
+  limits_.namespace_parts = 2;
+  limits_.drain_max = 2;
+  Start();
+  const std::string crowded = Make(0, InspectOp{}).key.name_space;
+  BlockWith(0);
+  std::size_t number = 1;
+  for (int i = 0; i < 4; ++i) Submit(number++, InspectOp{});
+  EXPECT_FALSE(executor_->crowded(crowded)) << "full, but nothing was refused";
+  Submit(number, InspectOp{});
+  EXPECT_TRUE(IsRefusal(answers_.Of(number++), Refusal::kQueueFull));
+  EXPECT_TRUE(executor_->crowded(crowded));
+  EXPECT_FALSE(executor_->crowded("another"));
+  EXPECT_FALSE(executor_->crowded()) << "others have room";
+  blocking_->LetGo();
+  answers_.WaitForCount(number);
+  EXPECT_FALSE(executor_->crowded(crowded));
+}
+
 TEST_F(ExecutorTest, WhileRequestsWaitTooLongNoNewWorkIsTaken) {
   limits_.queue_wait_max = absl::Milliseconds(500);
   Start();
