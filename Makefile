@@ -72,4 +72,4 @@ format:
 # The data stay: what a server acknowledged is not ours to delete.
 clean:
 	@if [ -d $(BUILD) ]; then find $(BUILD) -mindepth 1 -maxdepth 1 ! -name data ! -path '$(DATA_DIR)' -exec rm -rf {} +; fi
-	@rm -rf build-asan build-clang build-debug build-fuzz build-tsan
+	@rm -rf build-asan build-clang build-debug build-tsan

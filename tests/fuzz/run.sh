@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs fuzzers, each for a time, and prints what they did:
 #
-#   tests/fuzz/run.sh build-fuzz/bin [TARGET ...]      all, if none is named
+#   tests/fuzz/run.sh build-asan/bin [TARGET ...]      all, if none is named
 #
 #   FUZZ_SECONDS=20    of each target. A budget: how much is done in it is not judged
 #   FUZZ_JOBS=2        targets at a time
