@@ -105,6 +105,9 @@ class Telemetry {
   virtual RpcTelemetry* OfRpc(const RpcName& /*name*/) { return nullptr; }
   // A Reserve was judged, with one of the five verdicts.
   virtual void Judged(NamespaceId /*name_space*/, CallStatus /*verdict*/) {}
+  // It met a reservation whose lease ran out so long ago, and that is held until somebody
+  // settles it.
+  virtual void MetUnresolved(absl::Duration /*age*/) {}
   // One write to the store's log, of so many changes and bytes, and its sync.
   virtual void Wrote(std::size_t /*changes*/, std::size_t /*bytes*/, absl::Duration /*duration*/) {}
 

@@ -39,6 +39,11 @@ const Buckets& WaitBuckets() {
                                   1,     2.5,  5,     10,   20,  30,   60};
   return buckets;
 }
+// Seconds, of what waits for a person: up to a month.
+const Buckets& AgeBuckets() {
+  static const Buckets buckets = {1, 10, 60, 600, 3'600, 21'600, 86'400, 604'800, 2'592'000};
+  return buckets;
+}
 // Bytes, up to two batches of the committer's bound.
 const Buckets& BytesBuckets() {
   static const Buckets buckets = {256,     1 << 10, 1 << 12, 1 << 14, 1 << 16,
@@ -197,6 +202,10 @@ void PrometheusTelemetry::MakeWorkMetrics() {
   for (const LapseEnd end : kLapseEnds) {
     lapses_[static_cast<std::size_t>(end)] = &lapses.Add({{"end", NameOf(end)}});
   }
+  unresolved_age_ = MakeHistogram(
+      *registry_, "idempotency_unresolved_age_seconds",
+      "Time since the lease of a reservation ran out that is held, for each Reserve that met one.",
+      AgeBuckets());
   store_failures_ =
       MakeCounter(*registry_, "idempotency_store_failures_total",
                   "Writes and syncs of the store that failed, and records that could not be read.");
@@ -322,6 +331,10 @@ void PrometheusTelemetry::Judged(NamespaceId name_space, CallStatus verdict) {
   prometheus::Counter* counter = verdicts_[name_space.value][Index(verdict)];
   ONCED_CHECK(counter != nullptr);  // No verdict.
   counter->Increment();
+}
+
+void PrometheusTelemetry::MetUnresolved(absl::Duration age) {
+  unresolved_age_->Observe(absl::ToDoubleSeconds(age));
 }
 
 void PrometheusTelemetry::Wrote(std::size_t changes, std::size_t bytes, absl::Duration duration) {

@@ -73,6 +73,7 @@ class PrometheusTelemetry final : public Telemetry {
   // Of the same method the same each time.
   RpcTelemetry* OfRpc(const RpcName& name) override;
   void Judged(NamespaceId name_space, CallStatus verdict) override;
+  void MetUnresolved(absl::Duration age) override;
   void Wrote(std::size_t changes, std::size_t bytes, absl::Duration duration) override;
   // There is one from before this process started.
   void BackupFound(const BackupReport& report);
@@ -106,6 +107,7 @@ class PrometheusTelemetry final : public Telemetry {
   prometheus::Histogram* wait_ = nullptr;
   prometheus::Histogram* sync_ = nullptr;
   prometheus::Histogram* queue_wait_ = nullptr;
+  prometheus::Histogram* unresolved_age_ = nullptr;
   prometheus::Histogram* drained_ = nullptr;
   prometheus::Histogram* write_changes_ = nullptr;
   prometheus::Histogram* write_bytes_ = nullptr;

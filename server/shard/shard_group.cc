@@ -286,6 +286,9 @@ class ShardGroup::Round {
     const CallStatus verdict = CallStatusOf(reply);
     if (verdict == CallStatus::kError) return;  // It was not judged.
     group_.telemetry_.Judged(request.policy->listed_as, verdict);
+    // After a restore a lease may have been cut short: it would have run on.
+    if (const auto* unresolved = std::get_if<Unresolved>(&reply))
+      group_.telemetry_.MetUnresolved(now_ - std::min(now_, *unresolved->holder.lease_expire_time));
   }
 
   ShardGroup& group_;

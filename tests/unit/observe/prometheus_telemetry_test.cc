@@ -158,6 +158,7 @@ TEST_F(PrometheusTelemetryTest, CountsTheWorkBelow) {
   telemetry_.Drained(5, absl::Milliseconds(1));
   telemetry_.Synced(absl::Microseconds(300));
   telemetry_.StoreFailed("EIO");
+  telemetry_.MetUnresolved(absl::Hours(2));
   for (int i = 0; i < 4; ++i) {
     for (int times = 0; times <= i; ++times) telemetry_.LapseEnded(kLapseEnds[i]);
   }
@@ -167,6 +168,8 @@ TEST_F(PrometheusTelemetryTest, CountsTheWorkBelow) {
   EXPECT_EQ(Value("idempotency_queue_wait_seconds_sum"), "0.003");
   EXPECT_EQ(Value("idempotency_store_sync_duration_seconds_sum"), "0.0003");
   EXPECT_EQ(Value("idempotency_store_failures_total"), "1");
+  EXPECT_EQ(Value("idempotency_unresolved_age_seconds_bucket{le=\"3600\"}"), "0");
+  EXPECT_EQ(Value("idempotency_unresolved_age_seconds_sum"), "7200");
   EXPECT_EQ(Value("idempotency_lapses_total{end=\"takeover\"}"), "1");
   EXPECT_EQ(Value("idempotency_lapses_total{end=\"commit\"}"), "2");
   EXPECT_EQ(Value("idempotency_lapses_total{end=\"release\"}"), "3");

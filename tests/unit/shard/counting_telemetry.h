@@ -8,8 +8,10 @@
 #include <iterator>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/time/time.h"
 #include "server/base/mutex.h"
 #include "tests/support/quiet_telemetry.h"
 
@@ -31,6 +33,10 @@ class CountingTelemetry final : public QuietTelemetry {
     const MutexLock lock(mutex);
     ++judged[{name_space.value, verdict}];
   }
+  void MetUnresolved(absl::Duration age) override {
+    const MutexLock lock(mutex);
+    unresolved.push_back(age);
+  }
 
   std::atomic<std::size_t> drains{0};
   std::atomic<std::size_t> drained{0};
@@ -39,6 +45,7 @@ class CountingTelemetry final : public QuietTelemetry {
   std::array<std::atomic<std::size_t>, std::size(kLapseEnds)> lapses{};
   Mutex mutex;
   std::map<std::pair<std::uint32_t, CallStatus>, std::size_t> judged ABSL_GUARDED_BY(mutex);
+  std::vector<absl::Duration> unresolved ABSL_GUARDED_BY(mutex);  // Their ages.
 };
 
 }  // namespace onced

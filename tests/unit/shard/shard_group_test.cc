@@ -124,7 +124,7 @@ TEST_F(OneDrain, ReportsEveryVerdictByNamespace) {
   Execute();
   policy_.on_lapse = OnLapse::kHold;
   Hold({.key = "held"});
-  Advance(absl::Seconds(10));
+  Advance(absl::Seconds(17));
   Reserve({.key = "held"});
   Execute();
   const MutexLock lock(telemetry_.mutex);
@@ -134,6 +134,7 @@ TEST_F(OneDrain, ReportsEveryVerdictByNamespace) {
       {{0, CallStatus::kReplayed}, 1},  {{0, CallStatus::kFresh}, 1},
       {{0, CallStatus::kUnresolved}, 1}};
   EXPECT_EQ(telemetry_.judged, want);
+  EXPECT_EQ(telemetry_.unresolved, std::vector{absl::Seconds(7)}) << "past the lease's 10";
 }
 
 TEST_F(OneDrain, RetryDelaysDiffer) {
