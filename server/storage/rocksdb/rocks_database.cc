@@ -11,6 +11,7 @@
 #include "server/base/believed_clock.h"
 #include "server/storage/rocksdb/data_directory.h"
 #include "server/storage/rocksdb/durable_check.h"
+#include "server/storage/rocksdb/ordered_files.h"
 #include "server/storage/rocksdb/rocks_meta.h"
 #include "server/storage/rocksdb/rocks_options.h"
 #include "server/storage/rocksdb/rocks_status.h"
@@ -39,7 +40,9 @@ class Opener {
         cache_(rocksdb::NewLRUCache(plan_.cache_bytes)),
         db_options_(MakeDbOptions(plan_, cache_)),
         database_(std::make_unique<RocksDatabase>(options.reclaim_grace)) {
-    if (options.env != nullptr) db_options_.env = options.env;
+    const auto& files = (options.env != nullptr ? options.env : db_options_.env)->GetFileSystem();
+    database_->env = rocksdb::NewCompositeEnv(std::make_shared<OrderedFiles>(files));
+    db_options_.env = database_->env.get();
     db_options_.listeners.push_back(database_->file_changes);
     db_options_.listeners.push_back(std::make_shared<StallRelief>(database_->filter.pacer()));
   }

@@ -14,12 +14,13 @@
 
 namespace onced {
 
-// Lifetime: closed from the end to the beginning: handles, database, filter.
+// Lifetime: closed from the end to the beginning: handles, database, filter, files.
 struct RocksDatabase {
   using Family = std::unique_ptr<rocksdb::ColumnFamilyHandle>;
 
   explicit RocksDatabase(absl::Duration reclaim_grace) : filter(reclaim_grace) {}
 
+  std::unique_ptr<rocksdb::Env> env;
   ReclaimFilter filter;
   // Shared with RocksDB, whose types ask for it.
   std::shared_ptr<FileChanges> file_changes = std::make_shared<FileChanges>();
