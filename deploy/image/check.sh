@@ -15,6 +15,8 @@ clean_up() {
   [ -z "$server" ] || kill -9 "$server" 2>/dev/null || true
   wait
   [ -z "$container" ] || buildah rm "$container" >/dev/null
+  # Its base stays, for the next time.
+  buildah rmi "$image" >/dev/null 2>&1 || true
   rm -rf "$work"
 }
 trap clean_up EXIT
