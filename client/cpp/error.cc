@@ -35,10 +35,10 @@ void ReadDetail(const google::protobuf::Any& any, ErrorDetails& details) {
   }
 }
 
+// Code and message are the status's own. This message could not hold every text of theirs: one
+// that isn't UTF-8 may have come from whoever stands between.
 google::rpc::Status ToRpcStatus(const ErrorDetails& details) {
   google::rpc::Status proto;
-  proto.set_code(static_cast<int>(details.code));
-  proto.set_message(details.message);
   if (!details.reason.empty()) {
     google::rpc::ErrorInfo info;
     info.set_reason(details.reason);

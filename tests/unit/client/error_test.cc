@@ -125,6 +125,14 @@ const UnknownRow kUnknownRows[] = {
     {"bare_invalid", absl::StatusCode::kInvalidArgument, "", "", false},
 };
 
+// Which a message of protobuf's can't hold.
+TEST(ErrorDetails, OfAMessageThatIsNotUtf8AreReadBack) {
+  const ErrorDetails details = DetailsOf(ToAbslStatus(
+      ErrorDetails{.code = absl::StatusCode::kAborted, .message = "\x99", .reason = "SUPERSEDED"}));
+  EXPECT_EQ(details.message, "\x99");
+  EXPECT_EQ(details.reason, "SUPERSEDED");
+}
+
 TEST(ErrorDetails, SayWhetherTheCallMayHaveBeenExecuted) {
   for (const UnknownRow& row : kUnknownRows) {
     const ErrorDetails details{.code = row.code, .reason = row.reason, .domain = row.domain};
