@@ -200,12 +200,13 @@ class Run {
 
   RunOutcome Commit(Reservation& reservation, const Executed& executed, Result result) const {
     Committed committed;
-    const absl::Status status = Settle(core_, options_.settle_timeout, [&](CallOptions call) {
-      const absl::StatusOr<Committed> answer =
-          reservation.Commit(result, {.retention_ttl = options_.retention_ttl}, Traced(call));
-      if (answer.ok()) committed = *answer;
-      return answer.status();
-    });
+    const absl::Status status =
+        Settle(core_, options_.settle_timeout, [&](const CallOptions& call) {
+          const absl::StatusOr<Committed> answer =
+              reservation.Commit(result, {.retention_ttl = options_.retention_ttl}, Traced(call));
+          if (answer.ok()) committed = *answer;
+          return answer.status();
+        });
     if (status.ok()) {
       return Done{.executed = executed, .result = std::move(result), .committed = committed};
     }
@@ -216,8 +217,9 @@ class Run {
   }
 
   absl::Status Release(Reservation& reservation) const {
-    return Settle(core_, options_.settle_timeout,
-                  [&](CallOptions call) { return reservation.Release(Traced(call)).status(); });
+    return Settle(core_, options_.settle_timeout, [&](const CallOptions& call) {
+      return reservation.Release(Traced(call)).status();
+    });
   }
 
   CallOptions Traced(CallOptions call) const {
