@@ -10,7 +10,7 @@ CHECKS   ?=
 RESULTS  ?= test-results.xml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check bench overload format clean
+.PHONY: help setup build run test check check-cluster bench overload format clean
 
 help:
 	@echo 'make build    builds $(BUILD)/bin/onced and $(BUILD)/bin/oncectl'
@@ -18,6 +18,7 @@ help:
 	@echo "              more flags by ARGS: make run ARGS='--listen 127.0.0.1:6000'"
 	@echo 'make test     builds everything and runs the tests'
 	@echo "make check    the slower checks too, as CI does; some of them: make check CHECKS='tidy lint'"
+	@echo 'make check-cluster  installs the Helm chart on a real API server, whose build takes long'
 	@echo 'make bench    measures against Redis, PostgreSQL and a bare gRPC server, for a quarter'
 	@echo '              of an hour, and rewrites the results in docs/benchmarks.md'
 	@echo "make overload measures five times the load that onced can carry, for three minutes"
@@ -50,6 +51,9 @@ test: build
 
 check:
 	@bash .ci/run $(CHECKS)
+
+check-cluster:
+	@bash .ci/run chart cluster
 
 # Configured anew: the clients of what it compares may just have been installed.
 bench: setup
