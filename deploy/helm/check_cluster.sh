@@ -86,6 +86,7 @@ clusters: [{name: test, cluster: {server: "https://127.0.0.1:$api_port", insecur
 users: [{name: admin, user: {token: secret}}]
 contexts: [{name: test, context: {cluster: test, user: admin, namespace: $namespace}}]
 KUBECONFIG
+chmod 600 "$work/kubeconfig"
 export KUBECONFIG=$work/kubeconfig
 kubectl() { "$tools/kubectl" "$@"; }
 helm() { "$tools/helm" "$@"; }
@@ -104,6 +105,14 @@ for kind in certificates.cert-manager.io servicemonitors.monitoring.coreos.com p
   kubectl wait --for=condition=Established "crd/$kind" --timeout=60s >/dev/null
 done
 until_true "no default account" kubectl get serviceaccount default
+# What the values name, and the cluster's owner has.
+kubectl create priorityclass services-others-need --value 1000 >/dev/null
+kubectl create -f - >/dev/null <<'RUNTIME'
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: gvisor}
+handler: runsc
+RUNTIME
 
 # ---- The chart.
 
