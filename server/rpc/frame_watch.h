@@ -10,26 +10,26 @@
 namespace onced {
 
 // gRPC 1.51 takes whatever is valid, however dear it is. What is counted here is what one
-// read may bring, so that a connection's turn is short, and what a header block may have:
-// see docs/decisions/0027-frames-are-watched.md.
+// piece of a read may bring, so that a connection's turn is short, and what a header block may
+// have: see docs/decisions/0027-frames-are-watched.md.
 //
 // Operation: follows the frames by their heads, and looks at nothing else.
 // Threads:   one at a time.
 // Limits:    a client with manners is far from all of them, one that has just been waited
-//            for included: all that a read can bring is 32 KiB.
+//            for included: a piece has at most 32 KiB, of TLS 8 KiB.
 class FrameWatch {
  public:
-  // Of a read: pings, settings, and what else a connection has few of; continuations of
+  // Of a piece: pings, settings, and what else a connection has few of; continuations of
   // headers; data without any.
   static constexpr int kOddMax = 100;
-  // Of a read: calls that are reset in the same read as they begin, and others, of which a
+  // Of a piece: calls that are reset in the same piece as they begin, and others, of which a
   // connection has 256 at once.
   static constexpr int kResetAtOnceMax = 250;
   static constexpr int kResetMax = 512;
   static constexpr int kWindowUpdatesMax = 2'048;
   // On the wire, of fields that may have 8 KiB.
   static constexpr std::size_t kHeaderBlockBytesMax = 32 << 10;
-  // In all: calls that are reset in the same read, unless they are less than half of all.
+  // In all: calls that are reset in the same piece, unless they are less than half of all.
   static constexpr std::uint64_t kResetAtOnceInAllMax = 1'000;
 
   // What was read next. False: the connection should end.
@@ -48,7 +48,7 @@ class FrameWatch {
   std::size_t header_block_bytes_ = 0;
   std::uint32_t newest_stream_ = 0;
 
-  // Of this read.
+  // Of this piece.
   std::uint32_t newest_before_ = 0;
   int odd_ = 0;
   int resets_ = 0;

@@ -101,9 +101,10 @@ bool IsOurs(const char* name, const void* ours) {
 }
 
 // What a client has until it acknowledges what it is told. It is told only what isn't the
-// same, so one stream more; and as many bytes as gRPC may send to a client that doesn't say
-// how many it takes: more than any error of ours.
-constexpr std::uint32_t kStreamsBeforeMax = kStreamsMax + 1;
+// same. More than it will have: a proxy may send all that has waited for a connection before
+// it has read anything (RFC 9113, 6.5.2: there is no bound then).
+constexpr std::uint32_t kStreamsBeforeMax = 1'024;
+static_assert(kStreamsBeforeMax > kStreamsMax);
 constexpr std::uint32_t kHeaderBytesBeforeMax = 16 << 10;
 
 constexpr std::uint32_t kAny = 0xffffffff;
