@@ -48,7 +48,7 @@ void CommandLine(absl::string_view bytes) {
         return absl::NotFoundError("there is no file");
       }));
   ReadRestore(args);
-  Demand(CoresOfCpuMax(bytes) <= 1 << 20, "more cores than any machine has");
+  (void)CoresOfCpuMax(bytes);  // Ignored: any number may stand there, and the least counts.
 }
 
 }  // namespace onced::fuzz
