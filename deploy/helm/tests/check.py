@@ -8,6 +8,7 @@ import time
 import chart
 import live
 import manifests
+import restoring
 import rules
 
 
@@ -24,12 +25,14 @@ def main():
     checks = [chart.values_agree, values_table, chart.lint, chart.golden, chart.refused, chart.restarts, chart.notes]
     checks += [manifests.schemas, manifests.their_kinds, manifests.pod_security, manifests.pod_security_planted, manifests.references, manifests.grace]
     checks += [rules.check_rules, rules.test_rules, rules.runbooks, rules.dashboard, live.on_the_server, rules.metrics]
+    checks += [restoring.refused, restoring.done, restoring.cut_off]
     failed = 0
     for check in checks:
         started = time.monotonic()
-        arguments = {"golden": [write], "on_the_server": [bin, scrapes], "metrics": ["\n".join(scrapes)]}.get(check.__name__, [])
+        arguments = {chart.golden: [write], live.on_the_server: [bin, scrapes], rules.metrics: ["\n".join(scrapes)]}
+        arguments |= dict.fromkeys((restoring.refused, restoring.done, restoring.cut_off), [bin])
         try:
-            wrong = list(check(*arguments))
+            wrong = list(check(*arguments.get(check, [])))
         except Exception as error:  # Of one check: the others go on.
             wrong = [f"{type(error).__name__}: {error}"]
         failed += bool(wrong)

@@ -120,25 +120,8 @@ def on_server(values, bin, scrapes):
             scrapes.append(server.get("/metrics"))
         finally:
             code = server.stop()
-        for job in of_kind(values, "Job"):
-            yield from restored(values, job, folder, bin)
         if code:
             yield f"{values.stem}: exit code {code} after SIGTERM: {server.log.read_text()}"
-
-
-def restored(values, job, folder, bin):
-    """The restore's job, on what the backup's job has made."""
-    container = job["spec"]["template"]["spec"]["containers"][0]
-    arguments = [here(a, folder) for a in container["args"]]
-    env = {"PATH": f"{bin}:{os.environ['PATH']}"}
-    done = subprocess.run([*container["command"], *arguments], env=env, capture_output=True, text=True)
-    if done.returncode or "restored:" not in done.stdout:
-        yield f"{values.stem}: restore: {done.stdout}{done.stderr}"
-    if len(list((folder / "var" / "onced").glob("data-before-*"))) != 1:
-        yield f"{values.stem}: the store from before the restore isn't kept"
-    again = Server(values, folder, bin)
-    if again.stop():
-        yield f"{values.stem}: {again.log.read_text()}"
 
 
 def on_the_server(bin, scrapes):

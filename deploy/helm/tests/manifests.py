@@ -166,6 +166,11 @@ def references():
                 yield from (f"{name}: no volume {m}" for m in mounted if m not in there)
             if pod is not spec and labels.get("app.kubernetes.io/component") == metadata["labels"]["app.kubernetes.io/component"]:
                 yield f"{name}: services would send calls to it"
+        for job in of_kind(values, "Job"):
+            terms = job["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+            yield from selects("the restore's antiaffinity", terms[0]["labelSelector"]["matchLabels"])
+            if terms[0]["topologyKey"] != "kubernetes.io/hostname":
+                yield f"{values.stem}: the restore may run beside a server that drains"
         names = {(m["kind"], m["metadata"]["name"]) for m in manifests(values)}
         if len(names) != len(manifests(values)):
             yield f"{values.stem}: two manifests of one kind have one name"

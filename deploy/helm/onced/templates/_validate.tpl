@@ -85,6 +85,10 @@
 {{- $wrong = append $wrong "serviceMonitor.enabled: prometheusRule.enabled needs it: the rules select its job" -}}
 {{- end -}}
 
+{{- if has .Values.service.ipFamilyPolicy (list "PreferDualStack" "RequireDualStack") -}}
+{{- $wrong = append $wrong "service.ipFamilyPolicy: the server listens on IPv4 alone, and calls to an IPv6 address would be refused: use SingleStack" -}}
+{{- end -}}
+
 {{- with $wrong -}}
 {{- fail (printf "these values can't work:\n  %s\n" (join "\n  " .)) -}}
 {{- end -}}
