@@ -13,16 +13,15 @@ Fate FateOf(const absl::Status& error) {
     if (details.reason == "COMMITTED_DIFFERENTLY") return Fate::kCommittedDifferently;
     if (details.reason == "ALREADY_COMMITTED") return Fate::kAlreadyCommitted;
     if (details.reason == "NOT_RESERVED") return Fate::kGone;
-  }
-  switch (details.code) {
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kUnimplemented:
+    if (details.code == absl::StatusCode::kInvalidArgument ||
+        details.code == absl::StatusCode::kUnimplemented) {
       return Fate::kRefused;
-    // Others too that are no business of the key's: permissions and tokens that are being
-    // replaced come back, and the key was granted with them.
-    default:
-      return Fate::kUnknown;
+    }
   }
+  // Whatever came from in between: a proxy that is being set up may answer 404, which gRPC takes
+  // as UNIMPLEMENTED. And the service's own that are no business of the key's: permissions and
+  // tokens that are being replaced come back, and the key was granted with them.
+  return Fate::kUnknown;
 }
 
 absl::Status Settle(ClientCore& core, absl::Duration budget,

@@ -17,7 +17,7 @@ enum class Fate {
   kCommittedDifferently,  // Another result is stored, and stands.
   kAlreadyCommitted,      // It is committed: a Release or an Extend comes too late.
   kGone,                  // There is no record any more.
-  kRefused,               // The call itself is wrong.
+  kRefused,               // The call itself is wrong, the service says.
 };
 Fate FateOf(const absl::Status& error);
 

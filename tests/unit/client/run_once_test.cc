@@ -142,16 +142,19 @@ TEST_F(RunOnceTest, RefusesOptionsThatLackWhatIsRequired) {
 enum class Came { kResult, kError, kException };
 enum class Answers {
   kYes,
-  kTwiceBroken,    // Then yes.
-  kTwiceTimedOut,  // Then yes.
-  kTwiceFull,      // Then yes.
-  kTwiceUnknown,   // Then yes.
+  kTwiceBroken,           // Then yes.
+  kTwiceTimedOut,         // Then yes.
+  kTwiceFull,             // Then yes.
+  kTwiceUnknown,          // Then yes.
+  kTwiceNoSuchCall,       // By a proxy; then yes.
+  kTwiceInvalidToOthers,  // Likewise.
   kNever,
   kSuperseded,
   kRestored,
   kCommittedDifferently,
   kNotReserved,
   kInvalid,
+  kUnimplemented,
 };
 
 struct Row {
@@ -183,6 +186,9 @@ const Row kRows[] = {
     {"commit_timed_out", Came::kResult, kCommit, Answers::kTwiceTimedOut, "Done", 3, 0},
     {"commit_full", Came::kResult, kCommit, Answers::kTwiceFull, "Done", 3, 0},
     {"commit_unknown", Came::kResult, kCommit, Answers::kTwiceUnknown, "Done", 3, 0},
+    {"commit_no_such_call", Came::kResult, kCommit, Answers::kTwiceNoSuchCall, "Done", 3, 0},
+    {"commit_invalid_to_others", Came::kResult, kCommit, Answers::kTwiceInvalidToOthers, "Done", 3,
+     0},
     {"commit_never", Came::kResult, kCommit, Answers::kNever, "NotCommitted unknown", -1, 0},
     {"commit_superseded", Came::kResult, kCommit, Answers::kSuperseded, "NotCommitted superseded",
      1, 0},
@@ -192,9 +198,13 @@ const Row kRows[] = {
      "NotCommitted differently", 1, 0},
     {"commit_gone", Came::kResult, kCommit, Answers::kNotReserved, "NotCommitted gone", 1, 0},
     {"commit_invalid", Came::kResult, kCommit, Answers::kInvalid, "NotCommitted refused", 1, 0},
+    {"commit_unimplemented", Came::kResult, kCommit, Answers::kUnimplemented,
+     "NotCommitted refused", 1, 0},
 
     {"release_broken", Came::kResult, kRelease, Answers::kTwiceBroken, "NothingDone OK", 0, 3},
     {"release_unknown", Came::kError, kRelease, Answers::kTwiceUnknown, "NothingDone OK", 0, 3},
+    {"release_no_such_call", Came::kError, kRelease, Answers::kTwiceNoSuchCall, "NothingDone OK", 0,
+     3},
     {"release_never", Came::kError, kRelease, Answers::kNever, "NothingDone UNAVAILABLE", 0, -1},
     {"release_superseded", Came::kResult, kRelease, Answers::kSuperseded, "NothingDone ABORTED", 0,
      1},
@@ -218,6 +228,17 @@ void Answer(Script& script, Answers answers) {
     case Answers::kTwiceUnknown:
       script.ThenFail(ServiceError(Code::kUnavailable, "OUTCOME_UNKNOWN"), 2);
       return;
+    case Answers::kTwiceNoSuchCall:
+      script.ThenFail({grpc::StatusCode::UNIMPLEMENTED, "Received http2 header with status: 404"},
+                      2);
+      return;
+    case Answers::kTwiceInvalidToOthers: {
+      const absl::Status others = ToAbslStatus(
+          ErrorDetails{.code = Code::kInvalidArgument, .reason = "X", .domain = "proxy"});
+      const std::string details(*others.GetPayload("type.googleapis.com/google.rpc.Status"));
+      script.ThenFail({grpc::StatusCode::INVALID_ARGUMENT, "no", details}, 2);
+      return;
+    }
     case Answers::kNever:
       script.OtherwiseFail(Broken());
       return;
@@ -235,6 +256,9 @@ void Answer(Script& script, Answers answers) {
       return;
     case Answers::kInvalid:
       script.OtherwiseFail(ServiceError(Code::kInvalidArgument, "INVALID_FIELD"));
+      return;
+    case Answers::kUnimplemented:
+      script.OtherwiseFail(ServiceError(Code::kUnimplemented, "NOT_HERE"));
       return;
   }
 }
