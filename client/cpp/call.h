@@ -25,7 +25,8 @@ inline void AddHeader(grpc::ClientContext& context, const char* name, const std:
 inline std::unique_ptr<grpc::ClientContext> NewContext(const CallOptions& options) {
   auto context = std::make_unique<grpc::ClientContext>();
   if (options.deadline != absl::InfiniteFuture()) {
-    context->set_deadline(absl::ToChronoTime(options.deadline));
+    // gRPC takes one before 1970 as none at all.
+    context->set_deadline(absl::ToChronoTime(std::max(options.deadline, absl::UnixEpoch())));
   }
   AddHeader(*context, "traceparent", options.traceparent);
   AddHeader(*context, "tracestate", options.tracestate);

@@ -68,6 +68,7 @@ class Run {
         work_(work) {}
 
   absl::StatusOr<RunOutcome> operator()() {
+    if (absl::Status end = CallersEnd(); !end.ok()) return end;
     absl::StatusOr<ReserveOutcome> reserved = ReserveOrWait();
     if (!reserved.ok()) return WithoutService(reserved.status());
     if (Fresh* fresh = std::get_if<Fresh>(&*reserved)) return OnFresh(fresh->reservation);

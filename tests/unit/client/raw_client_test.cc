@@ -151,6 +151,19 @@ TEST(RawClientOverTheWire, ConnectsAndKeepsDetails) {
   EXPECT_EQ(server.release.requests.size(), 1u);
 }
 
+// gRPC would take them as none.
+TEST(RawClientOverTheWire, DeadlinesBefore1970HavePassed) {
+  FakeServer server;
+  RawClient client = RawClient::Connect(server.target());
+  for (const absl::Time deadline :
+       {absl::InfinitePast(), absl::UnixEpoch() - absl::Seconds(1), absl::UnixEpoch()}) {
+    EXPECT_EQ(client.Release({}, {.deadline = deadline}).status().code(),
+              absl::StatusCode::kDeadlineExceeded)
+        << deadline;
+  }
+  EXPECT_TRUE(server.release.requests.empty());
+}
+
 TEST(NewRequestId, IsADifferentOf128Bits) {
   std::set<std::string> seen;
   for (int i = 0; i < 1000; ++i) {

@@ -387,6 +387,16 @@ TEST_F(RunOnceTest, SendsNothingForACallerThatHasStopped) {
   EXPECT_EQ(service_.reserve.calls(), 0u);
 }
 
+TEST_F(RunOnceTest, SendsNothingForACallerPastItsDeadline) {
+  for (const absl::Time deadline :
+       {service_.clock.WallNow(), absl::UnixEpoch() - absl::Seconds(1), absl::InfinitePast()}) {
+    options_.call.deadline = deadline;
+    EXPECT_EQ(Run().status().code(), absl::StatusCode::kDeadlineExceeded) << deadline;
+  }
+  EXPECT_EQ(service_.reserve.calls(), 0u);
+  EXPECT_EQ(runs_, 0);
+}
+
 // ---- Waiting ----
 
 TEST_F(RunOnceTest, WaitsLongerThanOneCallMay) {
