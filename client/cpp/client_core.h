@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include "client/cpp/call.h"
@@ -14,20 +17,28 @@
 
 namespace onced::client {
 
+// A thread that runs `body`. Throws std::system_error if none can be made.
+using StartThread = std::function<std::jthread(std::function<void(const std::stop_token&)> body)>;
+inline std::jthread StartJthread(std::function<void(const std::stop_token&)> body) {
+  return std::jthread(std::move(body));
+}
+
 // Threads: any; constant but for the counters.
 struct ClientCore {
   // `time` outlives it.
   ClientCore(std::unique_ptr<Stub> called, ClientOptions given, Clock& time = Clock::System(),
-             Uniform random = RandomFraction)
+             Uniform random = RandomFraction, StartThread thread = StartJthread)
       : options(std::move(given)),
         stub(std::move(called)),
         clock(time),
-        uniform(std::move(random)) {}
+        uniform(std::move(random)),
+        start_thread(std::move(thread)) {}
 
   const ClientOptions options;
   const std::unique_ptr<Stub> stub;
   Clock& clock;
   const Uniform uniform;
+  const StartThread start_thread;
 
   std::atomic<std::int64_t> attempts = 0;
   std::atomic<std::int64_t> retries = 0;

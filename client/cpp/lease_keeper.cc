@@ -1,7 +1,10 @@
 #include "client/cpp/lease_keeper.h"
 
 #include <algorithm>
+#include <system_error>
 
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
 #include "client/cpp/client_core.h"
 #include "client/cpp/reservation_state.h"
 #include "client/cpp/settle.h"
@@ -16,11 +19,22 @@ constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<LeaseKeeper>> LeaseKeeper::Start(Reservation& reservation,
+                                                                const Options& options) {
+  try {
+    return absl::WrapUnique(new LeaseKeeper(reservation, options));
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no thread can be made to extend the lease: ", error.what()));
+  }
+}
+
 LeaseKeeper::LeaseKeeper(Reservation& reservation, const Options& options)
     : reservation_(reservation),
       options_(options),
       end_(reservation.state_->client.core().clock.Now() + options.keep_max),
-      thread_([this](const std::stop_token& stop) { Run(stop); }) {}
+      thread_(reservation.state_->client.core().start_thread(
+          [this](const std::stop_token& stop) { Run(stop); })) {}
 
 LeaseKeeper::~LeaseKeeper() = default;  // The thread's own destructor stops and joins it.
 

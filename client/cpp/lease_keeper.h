@@ -1,10 +1,12 @@
 // Keeps a lease from running out while the work goes on.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <thread>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/cpp/reservation.h"
 
@@ -24,7 +26,9 @@ class LeaseKeeper {
     CallOptions call;                         // Its trace context only.
   };
 
-  LeaseKeeper(Reservation& reservation, const Options& options);
+  // RESOURCE_EXHAUSTED: no thread can be made.
+  static absl::StatusOr<std::unique_ptr<LeaseKeeper>> Start(Reservation& reservation,
+                                                            const Options& options);
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
   ~LeaseKeeper();
@@ -34,6 +38,8 @@ class LeaseKeeper {
   std::stop_token lost() const { return lost_.get_token(); }
 
  private:
+  LeaseKeeper(Reservation& reservation, const Options& options);
+
   void Run(const std::stop_token& stop);
   // When to send the next one; nothing: it was refused.
   std::optional<absl::Time> Extend(const std::stop_token& stop);

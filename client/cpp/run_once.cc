@@ -1,6 +1,7 @@
 #include "client/cpp/run_once.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "client/cpp/client_core.h"
@@ -143,18 +144,24 @@ class Run {
     return reservation.Extend({.lease_ttl = options_.lease_ttl}, options_.call);
   }
 
+  // All that can fail before the work.
+  absl::StatusOr<std::unique_ptr<LeaseKeeper>> Begin(Reservation& reservation) const {
+    if (absl::Status unfit = Confirm(reservation); !unfit.ok()) return unfit;
+    return LeaseKeeper::Start(
+        reservation,
+        {.lease_ttl = options_.lease_ttl, .keep_max = options_.keep_max, .call = Traced({})});
+  }
+
   // ---- The work, and after it ----
 
   absl::StatusOr<RunOutcome> OnFresh(Reservation& reservation) {
-    if (absl::Status unfit = Confirm(reservation); !unfit.ok()) {
-      (void)reservation.Release();  // Ignored: then it lapses. Nothing was done, surely.
-      return unfit;
-    }
     // Until the key is settled, which may take longer than the work.
-    const LeaseKeeper keeper(
-        reservation,
-        {.lease_ttl = options_.lease_ttl, .keep_max = options_.keep_max, .call = Traced({})});
-    WorkContext context(&reservation, &keeper, options_.lease_ttl);
+    const absl::StatusOr<std::unique_ptr<LeaseKeeper>> keeper = Begin(reservation);
+    if (!keeper.ok()) {
+      (void)reservation.Release();  // Ignored: then it lapses. Nothing was done, surely.
+      return keeper.status();
+    }
+    WorkContext context(&reservation, keeper->get(), options_.lease_ttl);
     const Executed executed{
         .fence = context.fence(), .attempt = context.attempt(), .takeover = context.takeover()};
     Ended ended = DoWork(context);

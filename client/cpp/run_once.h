@@ -161,7 +161,8 @@ using RunOutcome = std::variant<Done, Replayed, Conflict, Mismatch, Unresolved, 
 // Reserves the key, runs `work` if and only if the verdict is FRESH, and settles the key by
 // what `options.classifier` says of its outcome. Meanwhile the lease is extended.
 //
-// An error: the work was not run. INVALID_ARGUMENT also if `options` lack what is required.
+// An error: the work was not run. INVALID_ARGUMENT also if `options` lack what is required,
+// RESOURCE_EXHAUSTED also if no thread can be made for the lease; then the grant is given back.
 // CANCELLED and DEADLINE_EXCEEDED of the caller's own making: a grant that came just then was
 // given back if the service could be reached; an answer that was lost may leave one that
 // lapses at the end of its lease.

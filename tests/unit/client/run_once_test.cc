@@ -709,6 +709,14 @@ TEST_F(RunOnceTest, AsksWhetherAnOldGrantIsStillGood) {
   EXPECT_EQ(Settled(), "commit 1 release 1");
 }
 
+TEST_F(RunOnceTest, DoesNoWorkOnALeaseThatNothingExtends) {
+  service_.threads = false;
+  const absl::Status status = Run().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_EQ(runs_, 0);
+  EXPECT_EQ(Settled(), "commit 0 release 1");
+}
+
 // ---- Over the wire ----
 
 TEST(RunOnceOverTheWire, SendsTheTraceContext) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -184,8 +185,12 @@ class ScriptedService {
       *response.mutable_lease_expire_time() = ToProtoTime(clock.Now() + ttl);
       return grpc::Status::OK;
     });
-    core_ = std::make_shared<ClientCore>(std::move(stub), ClientOptions{}, clock,
-                                         [this] { return uniform; });
+    core_ = std::make_shared<ClientCore>(
+        std::move(stub), ClientOptions{}, clock, [this] { return uniform; },
+        [this](auto body) {
+          if (threads) return StartJthread(std::move(body));
+          throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+        });
   }
 
   Client client() const { return Client(core_); }
@@ -224,7 +229,8 @@ class ScriptedService {
   void ThenVerdict(v1::Outcome outcome) { ThenVerdict(VerdictOf(outcome)); }
 
   ManualClock clock;
-  double uniform = 0;  // What the jitter is drawn as.
+  double uniform = 0;   // What the jitter is drawn as.
+  bool threads = true;  // Whether they can be made.
   Script<v1::ReserveRequest, v1::ReserveResponse> reserve;
   Script<v1::CommitRequest, v1::CommitResponse> commit;
   Script<v1::ReleaseRequest, v1::ReleaseResponse> release;
