@@ -51,7 +51,7 @@ Client Client::Connect(const std::string& target, const ClientOptions& options) 
 
 absl::StatusOr<ReserveOutcome> Client::Reserve(const Key& key, const ReserveOptions& options,
                                                const CallOptions& call) const {
-  absl::Time sent;
+  Sent sent;
   const absl::Duration timeout =
       core_->options.timeout + options.wait_timeout.value_or(absl::ZeroDuration());
   absl::StatusOr<v1::ReserveResponse> response =
@@ -60,7 +60,7 @@ absl::StatusOr<ReserveOutcome> Client::Reserve(const Key& key, const ReserveOpti
   switch (response->outcome()) {
     case v1::OUTCOME_FRESH:
       if (response->reservation().token().empty()) return Incomplete("token");
-      return Granted(key, *response, sent);
+      return Granted(key, options, *response, sent);
     case v1::OUTCOME_REPLAYED: {
       v1::Replay& replay = *response->mutable_replay();
       if (!replay.has_result()) return Incomplete("result");
@@ -78,19 +78,21 @@ absl::StatusOr<ReserveOutcome> Client::Reserve(const Key& key, const ReserveOpti
   }
 }
 
-Fresh Client::Granted(const Key& key, const v1::ReserveResponse& response, absl::Time sent) const {
+Fresh Client::Granted(const Key& key, const ReserveOptions& options,
+                      const v1::ReserveResponse& response, const Sent& sent) const {
   const v1::Reservation& granted = response.reservation();
   const absl::Time end = ToTime(granted.lease_expire_time());
-  const absl::Duration lease = end - ToTime(response.server_time());
+  const absl::Duration left = end - ToTime(response.server_time());
   auto state = std::make_unique<Reservation::State>(*this);
   state->key = key;
   state->token = granted.token();
   state->fence = granted.fence();
   state->attempt = granted.attempt();
   if (granted.has_previous()) state->previous = FromProto(granted.previous());
-  state->lease = lease;
-  state->lease_end = sent + lease;  // Judged no earlier than it was sent.
+  state->repeated = sent.attempts > 1;
+  state->lease_end = sent.last + left;  // Judged no earlier than it was sent.
   state->server_lease_end = end;
+  state->lease = std::max(left, options.lease_ttl.value_or(left));
   return Fresh{Reservation(std::move(state))};
 }
 
@@ -132,13 +134,12 @@ absl::StatusOr<bool> Client::Release(const Key& key, const std::string& token,
 absl::StatusOr<absl::Time> Client::Extend(const Key& key, const std::string& token,
                                           const ExtendOptions& options,
                                           const CallOptions& call) const {
-  absl::Time sent;
-  return Extend(key, token, options, call, &sent);
+  return Extend(key, token, options, call, nullptr);
 }
 
 absl::StatusOr<absl::Time> Client::Extend(const Key& key, const std::string& token,
                                           const ExtendOptions& options, const CallOptions& call,
-                                          absl::Time* sent) const {
+                                          Sent* sent) const {
   auto request = RequestFor<v1::ExtendRequest>(key);
   request.set_token(token);
   if (options.lease_ttl.has_value()) *request.mutable_lease_ttl() = Bounded(*options.lease_ttl);

@@ -82,6 +82,7 @@ struct ClientStats {
 };
 
 struct ClientCore;
+struct Sent;
 
 // Operation: each call blocks until it is answered, has failed for good, or its deadline has
 //            passed; one that fails as UNAVAILABLE is sent again: see RetryPolicy.
@@ -125,11 +126,11 @@ class Client {
  private:
   friend class Reservation;
 
-  Fresh Granted(const Key& key, const ::idempotency::v1::ReserveResponse& response,
-                absl::Time sent) const;
+  Fresh Granted(const Key& key, const ReserveOptions& options,
+                const ::idempotency::v1::ReserveResponse& response, const Sent& sent) const;
   absl::StatusOr<absl::Time> Extend(const Key& key, const std::string& token,
                                     const ExtendOptions& options, const CallOptions& call,
-                                    absl::Time* sent) const;
+                                    Sent* sent) const;
 
   // Shared by the copies and by reservations, which may outlive them all.
   std::shared_ptr<ClientCore> core_;

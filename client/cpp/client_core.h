@@ -23,6 +23,12 @@ inline std::jthread StartJthread(std::function<void(const std::stop_token&)> bod
   return std::jthread(std::move(body));
 }
 
+// When a call was sent, and how often.
+struct Sent {
+  absl::Time last;
+  int attempts = 0;
+};
+
 // Threads: any; constant but for the counters.
 struct ClientCore {
   // `time` outlives it.
@@ -60,17 +66,17 @@ struct ClientCore {
     return Call(*stub, method, request, call);
   }
 
-  // As often as the policy says. `*last_sent`: when the last attempt was sent.
+  // As often as the policy says.
   template <typename Request, typename Response>
   absl::StatusOr<Response> Retrying(grpc::Status (Stub::*method)(grpc::ClientContext*,
                                                                  const Request&, Response*),
                                     const Request& request, const CallOptions& call,
-                                    absl::Duration timeout, absl::Time* last_sent = nullptr) {
+                                    absl::Duration timeout, Sent* sent = nullptr) {
     const absl::Time deadline = DeadlineOf(call, timeout);
     for (int attempt = 1;; ++attempt) {
       if (call.stop.stop_requested()) return absl::CancelledError("the caller has cancelled");
       if (attempt > 1) retries.fetch_add(1, std::memory_order_relaxed);
-      if (last_sent != nullptr) *last_sent = clock.Now();
+      if (sent != nullptr) *sent = {.last = clock.Now(), .attempts = attempt};
       absl::StatusOr<Response> response = Once(method, request, call, deadline);
       if (!absl::IsUnavailable(response.status()) || attempt >= options.retry.attempts_max) {
         return response;

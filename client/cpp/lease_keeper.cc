@@ -40,23 +40,27 @@ LeaseKeeper::~LeaseKeeper() = default;  // The thread's own destructor stops and
 
 void LeaseKeeper::Run(const std::stop_token& stop) {
   const ClientCore& core = reservation_.state_->client.core();
-  std::optional<absl::Time> next = reservation_.lease_end() - reservation_.state_->lease * 2 / 3;
+  std::optional<absl::Time> next = Due();
   while (next.has_value() && *next < end_ && core.clock.SleepUntil(*next, stop)) {
     next = Extend(stop);
   }
 }
 
+absl::Time LeaseKeeper::Due() const {
+  return reservation_.lease_end() - reservation_.lease() * 2 / 3;
+}
+
 std::optional<absl::Time> LeaseKeeper::Extend(const std::stop_token& stop) {
   const ClientCore& core = reservation_.state_->client.core();
-  const absl::Duration lease = reservation_.state_->lease;
-  const absl::Duration timeout = std::min(core.options.timeout, std::max(lease / 3, kTimeoutMin));
+  const absl::Duration timeout =
+      std::min(core.options.timeout, std::max(reservation_.lease() / 3, kTimeoutMin));
   CallOptions call = options_.call;
   call.deadline = core.clock.WallNow() + timeout;
   call.stop = stop;
   const absl::Status status = reservation_.Extend({.lease_ttl = options_.lease_ttl}, call);
   if (status.ok()) {
     failures_ = 0;
-    return std::max(reservation_.lease_end() - lease * 2 / 3, core.clock.Now() + kPauseMin);
+    return std::max(Due(), core.clock.Now() + kPauseMin);
   }
   const Fate fate = FateOf(status);
   if (fate == Fate::kUnknown || fate == Fate::kRefused) {

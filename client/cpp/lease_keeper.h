@@ -41,6 +41,8 @@ class LeaseKeeper {
   LeaseKeeper(Reservation& reservation, const Options& options);
 
   void Run(const std::stop_token& stop);
+  // When a third of the lease has passed.
+  absl::Time Due() const;
   // When to send the next one; nothing: it was refused.
   std::optional<absl::Time> Extend(const std::stop_token& stop);
 

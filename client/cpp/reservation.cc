@@ -28,6 +28,11 @@ absl::Time Reservation::lease_end() const {
   return state_->lease_end;
 }
 
+absl::Duration Reservation::lease() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->lease;
+}
+
 absl::StatusOr<Committed> Reservation::Commit(const Result& result, const CommitOptions& options,
                                               const CallOptions& call) {
   return state_->client.Commit(state_->key, state_->token, result, options, call);
@@ -38,7 +43,7 @@ absl::StatusOr<bool> Reservation::Release(const CallOptions& call) {
 }
 
 absl::Status Reservation::Extend(const ExtendOptions& options, const CallOptions& call) {
-  absl::Time sent;
+  Sent sent;
   const absl::StatusOr<absl::Time> end =
       state_->client.Extend(state_->key, state_->token, options, call, &sent);
   if (!end.ok()) return end.status();
@@ -47,9 +52,10 @@ absl::Status Reservation::Extend(const ExtendOptions& options, const CallOptions
   // the server counted from.
   const absl::Time longer = state_->lease_end + (*end - state_->server_lease_end);
   const absl::Time counted =
-      options.lease_ttl.has_value() ? sent + *options.lease_ttl : absl::InfinitePast();
+      options.lease_ttl.has_value() ? sent.last + *options.lease_ttl : absl::InfinitePast();
   state_->lease_end = std::max({state_->lease_end, longer, counted});
   state_->server_lease_end = std::max(state_->server_lease_end, *end);
+  state_->lease = state_->lease_end - sent.last;
   return absl::OkStatus();
 }
 

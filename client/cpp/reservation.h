@@ -79,6 +79,8 @@ class Reservation {
   explicit Reservation(std::unique_ptr<State> state);
   // By the client's clock; else as lease_left().
   absl::Time lease_end() const;
+  // How long it is whenever it is extended.
+  absl::Duration lease() const;
 
   std::unique_ptr<State> state_;  // nullptr once moved from.
 };

@@ -21,13 +21,18 @@ struct Reservation::State {
   std::int64_t fence = 0;
   int attempt = 0;
   std::optional<Previous> previous;
-  absl::Duration lease;  // What was left of it when the grant was judged.
+  // The Reserve was sent more than once: it may have been granted before the last time, and the
+  // answer told what was left of the lease.
+  bool repeated = false;
 
   mutable std::mutex mutex;
   // By the client's clock; guarded by mutex.
   absl::Time lease_end;
   // The same by the server's; guarded by mutex.
   absl::Time server_lease_end;
+  // How long a lease is when it is given: as it was asked for, or as the last answer showed.
+  // Guarded by mutex.
+  absl::Duration lease;
 };
 
 }  // namespace onced::client

@@ -140,7 +140,10 @@ class Run {
   // be old.
   absl::Status Confirm(Reservation& reservation) const {
     if (absl::Status end = CallersEnd(); !end.ok()) return end;
-    if (reservation.lease_left() >= reservation.state_->lease * 2 / 3) return absl::OkStatus();
+    // Of a default lease that may have been granted to an earlier Reserve nobody here knows how
+    // long it was.
+    const bool rest = !options_.lease_ttl.has_value() && (held_ || reservation.state_->repeated);
+    if (!rest && reservation.lease_left() >= reservation.lease() * 2 / 3) return absl::OkStatus();
     return reservation.Extend({.lease_ttl = options_.lease_ttl}, options_.call);
   }
 

@@ -709,6 +709,59 @@ TEST_F(RunOnceTest, AsksWhetherAnOldGrantIsStillGood) {
   EXPECT_EQ(Settled(), "commit 1 release 1");
 }
 
+// A Reserve that is answered anew, its first answer lost, tells what is left of the lease.
+TEST_F(RunOnceTest, KeepsAFullLeaseWhereLittleWasLeftOfIt) {
+  enum class Granted { kAtOnce, kAskedTwice, kAfterAConflict };
+  const std::optional<absl::Duration> kDefault;
+  const absl::Duration kFull = ScriptedService::kLease;
+  const absl::Duration kStep = absl::Milliseconds(1);
+  const struct {
+    const char* name;
+    Granted granted;
+    std::optional<absl::Duration> asked;
+    absl::Duration left;
+    std::size_t extended;  // Before the work starts.
+  } kGrants[] = {
+      {"asked_for, full", Granted::kAskedTwice, kFull, kFull, 0},
+      {"asked_for, young", Granted::kAskedTwice, kFull, 2 * kThird + kStep, 0},
+      {"asked_for, old", Granted::kAskedTwice, kFull, 2 * kThird - kStep, 1},
+      {"asked_for, nearly_over", Granted::kAskedTwice, kFull, absl::Milliseconds(100), 1},
+      {"asked_for, over", Granted::kAskedTwice, kFull, -absl::Milliseconds(100), 1},
+      // How long it was isn't known.
+      {"default, nearly_over", Granted::kAskedTwice, kDefault, absl::Milliseconds(100), 1},
+      {"default, full", Granted::kAskedTwice, kDefault, kFull, 1},
+      {"default, waited_for", Granted::kAfterAConflict, kDefault, absl::Milliseconds(100), 1},
+      {"default, at_once", Granted::kAtOnce, kDefault, kFull, 0},
+  };
+  for (const auto& row : kGrants) {
+    SCOPED_TRACE(row.name);
+    ScriptedService service;
+    if (row.granted == Granted::kAskedTwice) service.reserve.ThenFail(Broken());
+    if (row.granted == Granted::kAfterAConflict) service.ThenVerdict(v1::OUTCOME_CONFLICT);
+    service.reserve.Then([&](const auto&, auto& response) {
+      response = service.FreshAnswer();
+      *response.mutable_reservation()->mutable_lease_expire_time() =
+          ToProtoTime(service.clock.Now() + row.left);
+      return grpc::Status::OK;
+    });
+    options_.lease_ttl = row.asked;
+    options_.wait_timeout = absl::Seconds(10);
+    Is<Done>(RunOnce(service.client(), kKey, "fp", options_, [&](WorkContext& context) {
+      const absl::Duration left = row.extended > 0 ? kFull : row.left;
+      EXPECT_EQ(service.extend.calls(), row.extended);
+      EXPECT_EQ(context.lease_left(), left);
+      EXPECT_EQ(service.clock.AwaitSleeper(), service.clock.Now() + left - 2 * kThird);
+      for (int i = 0; i < 3; ++i) {
+        service.clock.Advance(service.clock.AwaitSleeper() - service.clock.Now());
+        EXPECT_EQ(service.clock.AwaitSleeper(), service.clock.Now() + kThird);
+        EXPECT_EQ(context.lease_left(), kFull);
+      }
+      return Result{};
+    }));
+    EXPECT_EQ(service.extend.calls(), row.extended + 3);
+  }
+}
+
 TEST_F(RunOnceTest, DoesNoWorkOnALeaseThatNothingExtends) {
   service_.threads = false;
   const absl::Status status = Run().status();

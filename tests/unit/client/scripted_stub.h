@@ -38,7 +38,18 @@ class ManualClock final : public Clock {
       return true;
     }
     std::unique_lock lock(mutex_);
-    return moved_.wait(lock, stop, [&] { return now_ >= time; });
+    sleeper_ = time;
+    moved_.notify_all();
+    const bool reached = moved_.wait(lock, stop, [&] { return now_ >= time; });
+    sleeper_ = absl::InfinitePast();
+    return reached;
+  }
+
+  // Until when the one other thread sleeps; waits until it does.
+  absl::Time AwaitSleeper() const {
+    std::unique_lock lock(mutex_);
+    moved_.wait(lock, [&] { return sleeper_ > now_; });
+    return sleeper_;
   }
 
   void Advance(absl::Duration duration) { MoveTo(Now() + duration); }
@@ -53,7 +64,9 @@ class ManualClock final : public Clock {
   const std::thread::id mover_ = std::this_thread::get_id();
   mutable std::mutex mutex_;
   mutable std::condition_variable_any moved_;
-  absl::Time now_ = absl::FromUnixSeconds(1'800'000'000);  // Guarded by mutex_.
+  // Guarded by mutex_.
+  absl::Time now_ = absl::FromUnixSeconds(1'800'000'000);
+  absl::Time sleeper_ = absl::InfinitePast();
 };
 
 inline google::protobuf::Timestamp ToProtoTime(absl::Time time) {
