@@ -12,11 +12,9 @@
 namespace onced::client {
 namespace {
 
-using testing::AllOf;
 using testing::Each;
 using testing::Ge;
 using testing::IsEmpty;
-using testing::Le;
 using testing::SizeIs;
 
 const Key kKey{"shop", "order-1"};
