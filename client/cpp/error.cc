@@ -39,7 +39,7 @@ void ReadDetail(const google::protobuf::Any& any, ErrorDetails& details) {
 // that isn't UTF-8 may have come from whoever stands between.
 google::rpc::Status ToRpcStatus(const ErrorDetails& details) {
   google::rpc::Status proto;
-  if (!details.reason.empty()) {
+  if (!details.reason.empty() || !details.domain.empty() || !details.metadata.empty()) {
     google::rpc::ErrorInfo info;
     info.set_reason(details.reason);
     info.set_domain(details.domain);
