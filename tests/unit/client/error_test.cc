@@ -100,6 +100,12 @@ TEST(ErrorDetails, OfOnesOwnAreReadBack) {
   EXPECT_EQ(details.violations[0].description, "d");
 }
 
+TEST(ErrorDetails, WithoutAReasonAreReadBack) {
+  const ErrorDetails details = DetailsOf(
+      ToAbslStatus(ErrorDetails{.code = absl::StatusCode::kAborted, .metadata = {{"a", "b"}}}));
+  EXPECT_THAT(details.metadata, ElementsAre(Pair("a", "b")));
+}
+
 struct UnknownRow {
   const char* name;
   absl::StatusCode code;
