@@ -51,7 +51,7 @@ struct Config {
   std::optional<std::uint32_t> shards;  // nullopt: as stored, or kShardsPreset in a new store.
   std::uint32_t executors = 0;          // 0: see ExecutorCount().
   Durability durability = Durability::kFsync;
-  std::size_t queue_max = 10'000;         // Of an executor: Reserve and Inspect.
+  std::size_t queue_max = 40'000;         // Of an executor: Reserve and Inspect.
   std::size_t settle_queue_max = 10'000;  // Of an executor: Commit, Extend, Release.
   absl::Duration queue_wait_max = absl::Milliseconds(500);  // 0: no bound.
   std::uint64_t connections_max = 0;           // 0: as many as there are descriptors for.

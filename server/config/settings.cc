@@ -71,7 +71,7 @@ constexpr Setting kSettings[] = {
      [](absl::string_view text, Config& c) {
        return Assign(ParseWord(text, kDurabilities), c.durability);
      }},
-    {"queue_max", "N", "10000",
+    {"queue_max", "N", "40000",
      "Reserve and Inspect calls that may wait for an executor, 1 to 1000000.",
      [](absl::string_view text, Config& c) {
        return Assign(ParseWhole(text, 1, kQueueMax), c.queue_max);
