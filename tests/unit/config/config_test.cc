@@ -76,7 +76,7 @@ TEST(LoadConfig, HasTheDocumentedDefaults) {
   EXPECT_EQ(config.executors, 0u);
   EXPECT_EQ(config.durability, Config::Durability::kFsync);
   EXPECT_EQ(config.queue_max, 40'000u);
-  EXPECT_EQ(config.settle_queue_max, 40'000u);
+  EXPECT_EQ(config.settle_queue_max, 10'000u);
   EXPECT_EQ(config.queue_wait_max, absl::Milliseconds(500));
   EXPECT_EQ(config.connections_max, 0u);
   EXPECT_EQ(config.connections_per_peer_max, 0u);
