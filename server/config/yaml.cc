@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
 namespace onced {
@@ -171,6 +172,12 @@ YamlDocument ParseOrThrow(const std::string& text) {
   return document;
 }
 
+// The library puts the character into it at which it gave up: any, and one that stands for the
+// end of the text.
+std::string NotYaml(absl::string_view why) {
+  return absl::StrCat("is not YAML: ", absl::CHexEscape(why));
+}
+
 }  // namespace
 
 YamlDocument ParseYaml(absl::string_view text) {
@@ -179,9 +186,9 @@ YamlDocument ParseYaml(absl::string_view text) {
     return ParseOrThrow(std::string(text));
   } catch (const YAML::Exception& e) {
     // Aliases are resolved at a null mark, whose line is -1.
-    return Unreadable({e.mark.line + 1, absl::StrCat("is not YAML: ", e.msg)});
+    return Unreadable({e.mark.line + 1, NotYaml(e.msg)});
   } catch (const std::exception& e) {
-    return Unreadable({0, absl::StrCat("is not YAML: ", e.what())});
+    return Unreadable({0, NotYaml(e.what())});
   }
 }
 

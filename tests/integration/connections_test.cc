@@ -13,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/integration/api.h"
+#include "tests/integration/sanitized.h"
 #include "tests/integration/server_process.h"
 
 namespace onced::integration {
@@ -99,6 +100,7 @@ TEST(Connections, TooManyForTheDescriptorsAreRefusedAtTheStart) {
 // Its bound is taken down to what it has, and up again: what a leak elsewhere in the
 // process would do. gRPC's own listener would be deaf from then on.
 TEST(Connections, ALackOfDescriptorsPasses) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer that gets none takes objects for broken";
   ServerProcess server;
   Api api(server.Connect());
   api.Grant("before");

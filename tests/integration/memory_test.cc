@@ -7,22 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/integration/api.h"
+#include "tests/integration/sanitized.h"
 #include "tests/integration/server_process.h"
 
 namespace onced::integration {
 namespace {
-
-#if defined(__has_feature)
-#define ONCED_HAS_FEATURE(feature) __has_feature(feature)
-#else
-#define ONCED_HAS_FEATURE(feature) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
-    ONCED_HAS_FEATURE(address_sanitizer) || ONCED_HAS_FEATURE(thread_sanitizer)
-constexpr bool kSanitized = true;  // Shadow memory counts too.
-#else
-constexpr bool kSanitized = false;
-#endif
 
 // Keys number `from` to `to`, reserved and committed by batches.
 void Fill(Api& api, int from, int to, absl::Duration retention) {

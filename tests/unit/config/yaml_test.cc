@@ -109,6 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadRow{"two_documents", "a: 1\n---\nb: 2\n", 3, "more than one document"},
                     // yaml-cpp alone would find documents in these for ever.
                     BadRow{"stray_comma", ",d", 1, "more than one document"},
+                    BadRow{"escape_of_the_end", "\"\\", 1, "unknown escape character: \\x04"},
                     BadRow{"stray_bracket", "a: 1\n]\n", 2, ""},
                     BadRow{"latin1", "a: 1\nb: caf\xe9\n", 2, "not valid UTF-8"},
                     BadRow{"overlong", "a: \xc0\xaf\n", 1, "not valid UTF-8"},
