@@ -5,6 +5,7 @@
 #
 #   FUZZ_SECONDS=20    of each target. A budget: how much is done in it is not judged
 #   FUZZ_JOBS=2        targets at a time
+#   FUZZ_SEED=N        where each begins; else each run goes its own way
 #   FUZZ_WORK=DIR      where what they find is kept; else nothing is
 #
 # Fails if one crashes, leaks, hangs, or takes more than 2 GiB. The input that did
@@ -17,6 +18,7 @@ cd "$(dirname "$0")"
 
 seconds=${FUZZ_SECONDS:-20}
 jobs=${FUZZ_JOBS:-2}
+seed=${FUZZ_SEED:-0}  # 0: libFuzzer takes any.
 work=${FUZZ_WORK:-}
 if [ -z "$work" ]; then
   work=$(mktemp -d)
@@ -35,7 +37,7 @@ run_one() {
   [ ! -e "dictionaries/$target.dict" ] || dictionary=("-dict=dictionaries/$target.dict")
   # A hang is 60 s on one input: none takes a thousandth of that.
   TIMEFORMAT=%U
-  { time "$binaries/fuzz_$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 \
+  { time "$binaries/fuzz_$target" -seed="$seed" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 \
     -max_len=16384 -artifact_prefix="$work/$target-" -print_final_stats=1 -verbosity=1 \
     "${dictionary[@]}" "$work/$target" "corpus/$target" >"$log" 2>&1; } 2>"$work/$target.time" ||
     code=$?
@@ -50,7 +52,7 @@ run_one() {
   return "$code"
 }
 export -f run_one
-export seconds work binaries
+export seconds seed work binaries
 
 failed=0
 printf '%s\0' "${targets[@]}" | xargs -0 -P "$jobs" -I{} bash -euo pipefail -c 'run_one {}' || failed=1
