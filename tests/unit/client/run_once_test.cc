@@ -579,6 +579,7 @@ TEST_F(RunOnceTest, ExtendsTheLeaseAtAThirdOfIt) {
       service_.extend.AwaitCalls(times);
       // Until it has heard the answer, and sleeps again.
       while (context.lease_left() < ScriptedService::kLease) std::this_thread::yield();
+      (void)service_.clock.AwaitSleeper();
       service_.clock.Advance(kThird - absl::Milliseconds(1));
     }
     return Result{};
