@@ -563,9 +563,13 @@ TEST_F(RunOnceTest, SavesCheckpoints) {
     return Result{};
   }));
   const auto sent = service_.extend.requests();
-  ASSERT_THAT(sent, Not(IsEmpty()));
-  EXPECT_EQ(sent.back().checkpoint(), "charged");
-  EXPECT_EQ(sent.back().lease_ttl().seconds(), 45);
+  // The keeper extends beside it, and has none.
+  int saved = 0;
+  for (const auto& request : sent) {
+    if (request.checkpoint() == "charged") ++saved;
+    EXPECT_EQ(request.lease_ttl().seconds(), 45);
+  }
+  EXPECT_EQ(saved, 1);
 }
 
 // ---- The lease ----
