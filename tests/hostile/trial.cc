@@ -12,24 +12,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tests/integration/sanitized.h"
 
 namespace onced::hostile {
 namespace {
 
 using integration::Api;
+using integration::kSanitized;
 using integration::ServerProcess;
 using Clock = std::chrono::steady_clock;
-
-#if defined(__has_feature)
-#define ONCED_HAS_FEATURE(feature) __has_feature(feature)
-#else
-#define ONCED_HAS_FEATURE(feature) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || ONCED_HAS_FEATURE(address_sanitizer)
-constexpr bool kSanitized = true;  // Shadows and quarantines count as memory, too.
-#else
-constexpr bool kSanitized = false;
-#endif
 
 constexpr char kBody[] = "{\"charge\":\"ch_77\"}";
 constexpr std::size_t kQuietPairs = 50;  // Before the attack, and as many after it.

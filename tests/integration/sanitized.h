@@ -1,4 +1,5 @@
-// Whether a sanitizer is built in, which takes memory and descriptors of its own.
+// Whether a sanitizer is built in: its shadows and quarantines are memory, and it needs
+// descriptors.
 #pragma once
 
 namespace onced::integration {
