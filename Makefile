@@ -53,7 +53,7 @@ check:
 	@bash .ci/run $(CHECKS)
 
 check-cluster:
-	@bash .ci/run chart cluster
+	@BUILD_SECONDS=7200 bash .ci/run chart cluster
 
 # Configured anew: the clients of what it compares may just have been installed.
 bench: setup

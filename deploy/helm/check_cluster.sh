@@ -7,7 +7,8 @@
 #
 #   deploy/helm/check_cluster.sh
 #
-# Building takes long; the tools stay in build/tools. Exit code 77: one can't be had.
+# Building takes long; the tools stay in build/tools. BUILD_SECONDS: how long it may take, if it
+# may not take forever. Exit code 77: a tool can't be had, or not within that.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 tools=$(cd "$here/../.." && pwd)/build/tools
@@ -35,14 +36,18 @@ flags="-s -w"
 for each in gitVersion=v$version gitMajor=1 gitMinor="$(cut -d. -f2 <<<"$version")"; do
   flags+=" -X k8s.io/component-base/version.$each"
 done
+build_end=$((SECONDS + ${BUILD_SECONDS:-86400}))
 for program in etcd kube-apiserver kube-controller-manager kubectl; do
   ! [ -x "$tools/$program" ] || continue
   command -v go >/dev/null || skip "go is not installed, so neither is $program"
   package=k8s.io/kubernetes/cmd/$program
   [ "$program" != etcd ] || package=go.etcd.io/etcd/server/v3
   echo "building $program"
-  (cd "$here/tests/cluster" && GOFLAGS=-mod=readonly go build -ldflags "$flags" -o "$tools/$program" "$package") ||
-    skip "go could not build $program"
+  code=0
+  (cd "$here/tests/cluster" && GOFLAGS=-mod=readonly timeout $((build_end > SECONDS ? build_end - SECONDS : 1)) \
+    go build -ldflags "$flags" -o "$tools/$program" "$package") || code=$?
+  [ "$code" != 124 ] || skip "$program isn't built within $BUILD_SECONDS s: make check-cluster takes the time"
+  [ "$code" = 0 ] || skip "go could not build $program"
 done
 
 # ---- A cluster.
