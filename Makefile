@@ -44,7 +44,10 @@ run: build
 	@echo
 	@exec $(BUILD)/bin/onced --data-dir '$(DATA_DIR)' $(ARGS)
 
+# Configured anew: what the examples need may just have been installed.
 test: build
+	@deploy/dev/install-packages.sh examples
+	@cmake --preset default >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 	@ctest --test-dir $(BUILD) -j $(JOBS) --output-on-failure --no-tests=error \
 	       --output-junit $(RESULTS)

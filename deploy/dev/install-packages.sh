@@ -3,10 +3,11 @@
 # missing and no others. With all of them there it takes milliseconds and needs
 # neither root nor a network.
 #
-#   deploy/dev/install-packages.sh build    to build, run and test
-#   deploy/dev/install-packages.sh check    what .ci/run wants on top
-#   deploy/dev/install-packages.sh bench    what the benchmark wants on top
-#   deploy/dev/install-packages.sh list build|check|bench    prints them only
+#   deploy/dev/install-packages.sh build     to build and run
+#   deploy/dev/install-packages.sh examples  what the examples and their tests want on top
+#   deploy/dev/install-packages.sh check     what .ci/run wants on top
+#   deploy/dev/install-packages.sh bench     what the benchmark wants on top
+#   deploy/dev/install-packages.sh list build|examples|check|bench    prints them only
 #
 # This is the one list; docs/dependencies.md says why each is there.
 set -eu
@@ -19,13 +20,15 @@ packages_of() {
       libabsl-dev librocksdb-dev libyaml-cpp-dev libssl-dev
       prometheus-cpp-dev libcivetweb-dev libcurl4-openssl-dev libjemalloc-dev pkg-config
       libgtest-dev libgmock-dev" ;;
+    examples) echo "
+      libsqlite3-dev redis-server libhiredis-dev" ;;
     check) echo "
       clang-14 libclang-rt-14-dev clang-tidy-14 clang-format-14
       git python3 python3-venv openssl buildah debootstrap gnuplot-nox prometheus" ;;
     bench) echo "
       redis-server libhiredis-dev postgresql libpq-dev
       libbenchmark-dev gnuplot-nox valgrind" ;;
-    *) echo "install-packages.sh: no such group: $1 (build, check or bench)" >&2; exit 2 ;;
+    *) echo "install-packages.sh: no such group: $1 (build, examples, check or bench)" >&2; exit 2 ;;
   esac
 }
 
@@ -63,10 +66,10 @@ fi
 
 echo "Installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
-# Debian starts a server as soon as its package is there, unless this says no. The
-# benchmark starts its own, and of Prometheus a check wants promtool alone.
+# Debian starts a server as soon as its package is there, unless this says no. Tests and
+# the benchmark start their own, and of Prometheus a check wants promtool alone.
 policy=/usr/sbin/policy-rc.d
-case "${1:-}" in check | bench) quiet=yes ;; *) quiet= ;; esac
+case "${1:-}" in check | bench | examples) quiet=yes ;; *) quiet= ;; esac
 if [ -n "$quiet" ] && [ ! -e "$policy" ]; then
   trap '$as_root rm -f "$policy"' EXIT
   printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
