@@ -43,18 +43,30 @@ class Socket {
   const int fd_;
 };
 
-}  // namespace
-
-HttpReply HttpGet(const std::string& address, const std::string& path) {
+HttpReply Ask(const std::string& address, const std::string& method_and_path,
+              const std::string& more) {
   const Socket socket;
   const std::string request =
-      "GET " + path + " HTTP/1.1\r\nHost: " + address + "\r\nConnection: close\r\n\r\n";
+      method_and_path + " HTTP/1.1\r\nHost: " + address + "\r\nConnection: close\r\n" + more;
   if (!socket.Connect(address) || !socket.Send(request)) return {};
   const std::string reply = socket.ReceiveAll();
   const std::size_t space = reply.find(' ');
   const std::size_t body = reply.find("\r\n\r\n");
   if (space == std::string::npos || body == std::string::npos) return {};
-  return {std::atoi(reply.c_str() + space + 1), reply.substr(body + 4)};
+  return {std::atoi(reply.c_str() + space + 1), reply.substr(0, body + 2), reply.substr(body + 4)};
+}
+
+}  // namespace
+
+HttpReply HttpGet(const std::string& address, const std::string& path) {
+  return Ask(address, "GET " + path, "\r\n");
+}
+
+HttpReply HttpPost(const std::string& address, const std::string& path, const std::string& body,
+                   const std::vector<std::string>& headers) {
+  std::string more = "Content-Length: " + std::to_string(body.size()) + "\r\n";
+  for (const std::string& header : headers) more += header + "\r\n";
+  return Ask(address, "POST " + path, more + "\r\n" + body);
 }
 
 Metrics ParseMetrics(const std::string& text) {

@@ -3,52 +3,22 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/integration/process.h"
-#include "tests/integration/server_process.h"
-#include "tests/integration/temp_dir.h"
+#include "tests/package/project.h"
 
 namespace onced::integration {
 namespace {
 
 using testing::HasSubstr;
 
-// A compiler is slow where others use the machine, too.
-Finished RunSlowly(const Process::Command& command) {
-  Process process(command);
-  const int code = process.Wait(std::chrono::minutes(8));
-  return {code, process.out().AllText(), process.err().AllText()};
-}
-
-void Must(const std::vector<std::string>& argv) {
-  const Finished finished = RunSlowly({.argv = argv});
-  ASSERT_EQ(finished.exit_code, 0) << argv[1] << " " << argv[2] << "\n"
-                                   << finished.out << finished.err;
-}
-
-class PackageTest : public testing::Test {
+class PackageTest : public ProjectTest {
  protected:
-  // Of the sources, nothing but the example is there any more.
-  void Install() {
-    Must({ONCED_CMAKE, "--install", ONCED_BUILD_DIR, "--component", "client", "--prefix",
-          dir_.Path("prefix")});
-  }
-  void Build() {
-    std::filesystem::copy(ONCED_SOURCE_DIR "/client/examples/charge", dir_.Path("charge"));
-    Must({ONCED_CMAKE, "-G", ONCED_GENERATOR, "-S", dir_.Path("charge"), "-B", dir_.Path("build"),
-          "-DCMAKE_PREFIX_PATH=" + dir_.Path("prefix"), "-DCMAKE_CXX_COMPILER=" ONCED_COMPILER,
-          "-DCMAKE_CXX_FLAGS=" ONCED_FLAGS " -Wall -Wextra -Werror"});
-    Must({ONCED_CMAKE, "--build", dir_.Path("build"), "--parallel", "2"});
-  }
   // The standard output, in which charges.txt is in `dir_`.
   std::string Charge(const std::string& order, const std::string& cents) {
-    const Finished finished =
-        integration::Run({.argv = {"/usr/bin/env", "-C", dir_.path(), dir_.Path("build/charge"),
-                                   server_.address(), order, cents}});
+    const Finished finished = integration::Run(
+        {.argv = {"/usr/bin/env", "-C", dir_.path(), dir_.Path("charge/build/charge"),
+                  server_.address(), order, cents}});
     return finished.out + finished.err;
   }
-
-  TempDir dir_;
-  ServerProcess server_;
 };
 
 TEST_F(PackageTest, AProjectOfItsOwnRunsOnce) {
@@ -56,7 +26,8 @@ TEST_F(PackageTest, AProjectOfItsOwnRunsOnce) {
   EXPECT_TRUE(std::filesystem::exists(dir_.Path("prefix/include/onced/client/run_once.h")));
   EXPECT_FALSE(std::filesystem::exists(dir_.Path("prefix/include/onced/client/call.h")));
   EXPECT_FALSE(std::filesystem::exists(dir_.Path("prefix/bin")));
-  ASSERT_NO_FATAL_FAILURE(Build());
+  std::filesystem::copy(ONCED_SOURCE_DIR "/client/examples/charge", dir_.Path("charge"));
+  ASSERT_NO_FATAL_FAILURE(Build("charge"));
   EXPECT_EQ(Charge("order-1", "1999"), "201 charged 1999\n");
   EXPECT_EQ(Charge("order-1", "1999"), "201 charged 1999 (replayed)\n");
   EXPECT_EQ(Charge("order-1", "2999"), "422 this order was asked for differently before\n");
