@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 # Its headers, and no others. Installed, they are <onced/client/NAME.h>.
 set(public_headers
-  call_options classify client connect_options error fingerprint request_id reservation retry
+  call_options classify client connect_options error fingerprint idempotent_method message_fingerprint request_id reservation retry
   run_once security types)
 set(headers_dir ${CMAKE_CURRENT_BINARY_DIR}/include/onced/client)
 foreach(name IN LISTS public_headers)

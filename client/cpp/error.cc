@@ -1,5 +1,9 @@
 #include "client/cpp/error.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "client/cpp/duration.h"
@@ -93,6 +97,20 @@ absl::Status ToAbslStatus(const ErrorDetails& details) {
   absl::Status status(details.code, details.message);
   status.SetPayload(kPayload, absl::Cord(ToRpcStatus(details).SerializeAsString()));
   return status;
+}
+
+grpc::Status ToGrpcStatus(const absl::Status& status) {
+  const auto code = static_cast<grpc::StatusCode>(status.code());
+  std::string message(status.message());
+  const absl::optional<absl::Cord> payload = status.GetPayload(kPayload);
+  google::rpc::Status proto;
+  if (!payload.has_value() || !proto.ParseFromString(std::string(*payload))) {
+    return {code, std::move(message)};
+  }
+  // Some clients take the code and the message from here, too.
+  proto.set_code(code);
+  if (std::all_of(message.begin(), message.end(), absl::ascii_isascii)) proto.set_message(message);
+  return {code, std::move(message), proto.SerializeAsString()};
 }
 
 ErrorDetails DetailsOf(const absl::Status& status) {

@@ -52,4 +52,7 @@ ErrorDetails DetailsOf(const absl::Status& status);
 // own. `details.code` is not OK.
 absl::Status ToAbslStatus(const ErrorDetails& details);
 
+// What a server of a caller's own answers with: code, message, and the details, if there are any.
+grpc::Status ToGrpcStatus(const absl::Status& status);
+
 }  // namespace onced::client

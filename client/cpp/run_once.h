@@ -16,6 +16,7 @@
 
 namespace onced::client {
 
+class IdempotentMethod;
 class LeaseKeeper;
 
 // What the work knows of its own run.
@@ -49,6 +50,7 @@ class WorkContext {
   absl::Status SaveCheckpoint(const std::string& checkpoint);
 
  private:
+  friend class IdempotentMethod;
   friend class Run;
   WorkContext(Reservation* reservation, const LeaseKeeper* keeper,
               std::optional<absl::Duration> lease_ttl)
