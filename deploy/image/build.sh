@@ -24,8 +24,13 @@ export BUILDAH_ISOLATION=${BUILDAH_ISOLATION:-chroot}
 buildah info >/dev/null 2>&1 || export STORAGE_DRIVER=vfs
 buildah info >/dev/null 2>&1 || skip "buildah can't store images on this machine"
 
-# What debian:12-slim is, made here: once, since it takes a while.
+# What debian:12-slim is, made here, since it takes a while: once a week, for Debian's mends.
 base=localhost/onced-base
+made=$(buildah inspect --type image --format '{{.OCIv1.Created}}' "$base" 2>/dev/null || true)
+# "2026-11-30 09:51:30.215632376 +0000 UTC"
+if [ -n "$made" ] && [ "$(date -d "${made% UTC}" +%s)" -lt "$(date -d '7 days ago' +%s)" ]; then
+  buildah rmi "$base" >/dev/null || true # In use: as old as it is, then.
+fi
 if ! buildah inspect --type image "$base" >/dev/null 2>&1; then
   echo "making $base by debootstrap"
   mirror=$(apt-get indextargets --format '$(SITE) $(CODENAME) $(CREATED_BY)' |

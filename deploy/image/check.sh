@@ -23,6 +23,7 @@ trap clean_up EXIT
 skip() { echo "skipped: $1"; exit 77; }
 fail() { echo "FAILED: $1"; [ ! -s "$work/log" ] || tail -n 5 "$work/log"; exit 1; }
 
+if [ $# -gt 0 ]; then echo "the stage that compiles is replaced by what is in $1"; fi
 "$here/build.sh" "$image" "$@"
 buildah info >/dev/null 2>&1 || export STORAGE_DRIVER=vfs
 field() { buildah inspect --type image --format "{{$1}}" "$image"; }
