@@ -40,6 +40,9 @@ if ! buildah inspect --type image "$base" >/dev/null 2>&1; then
   rm -f "$work/base/etc/apt/sources.list"
   cp -a /etc/apt/sources.list.d/debian.sources "$work/base/etc/apt/sources.list.d/" 2>/dev/null ||
     cp -a /etc/apt/sources.list "$work/base/etc/apt/"
+  # debootstrap knows one source: not that of the mends.
+  { chroot "$work/base" apt-get update && chroot "$work/base" apt-get upgrade --yes; } \
+    </dev/null >>"$work/log" 2>&1 || { tail -n 20 "$work/log"; skip "apt could not mend the base"; }
   # What debian:12-slim leaves out as well.
   rm -rf "$work"/base/usr/share/{doc,man,info,locale}/* "$work"/base/var/cache/apt/* "$work"/base/var/lib/apt/lists/*
   container=$(buildah from scratch)
