@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -446,6 +447,23 @@ TEST_F(WatermarkTest, ReadsTheFirstVersion) {
   WriteFile(made_ + "/WATERMARK", SealedForTest(slot));
   EXPECT_EQ(Watermark::Read(*rocksdb::Env::Default(), made_).value(),
             (WatermarkValue{.sequence = 7, .store = 77}));
+}
+
+// As it is written now: the bytes may only change with the version.
+TEST_F(WatermarkTest, HasTheseBytes) {
+  fs::create_directories(made_);
+  const WatermarkValue value{
+      .sequence = 7, .store = 77, .manifest = {4, 1'000}, .logs = {{5, 60}, {6, 0}}};
+  ASSERT_TRUE(Watermark::Open(*rocksdb::Env::Default(), made_).value()->Write(value).ok());
+  std::string slot = ReadFile(made_ + "/WATERMARK");
+  if (slot.compare(0, 8, "oncedwm2") != 0) slot.erase(0, 4096);
+  EXPECT_EQ(absl::BytesToHexString(slot.substr(0, 92)),
+            "6f6e636564776d32"
+            "010000000000000007000000000000004d00000000000000"
+            "0400000000000000e803000000000000"
+            "0000000002000000"
+            "05000000000000003c0000000000000006000000000000000000000000000000"
+            "00e79e9e");
 }
 
 TEST_F(WatermarkTest, OfANewerVersionIsNotTaken) {

@@ -33,7 +33,8 @@ namespace onced {
 //
 // `format` is that of the whole store. Every format, for ever, has the u32
 // format at the beginning and the checksum at the end of "store", so that an
-// old server knows a newer store from a damaged one. In format 1, "outage" was
+// old server knows a newer store from a damaged one. Whatever is stored anew that it could
+// not read, in records or in the watermark too, raises `format`. In format 1, "outage" was
 // one outage without a number before it, of which an infinite `down_since` says
 // that there was none.
 inline constexpr std::uint32_t kStoreFormat = 2;

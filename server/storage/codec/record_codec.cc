@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "server/base/check.h"
+#include "server/storage/codec/meta_codec.h"
 #include "server/storage/codec/wire.h"
 
 namespace onced {
@@ -15,6 +16,9 @@ namespace {
 
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kVersionWithTrace = 2;
+// With a newer version of a record comes a newer format of the store, by which an older
+// server refuses it instead of taking the record for damaged.
+static_assert(kVersionWithTrace == 2 && kStoreFormat == 2);
 
 // Stored: never renumber.
 enum class StoredState : std::uint8_t { kPending = 1, kCommitted = 2 };
