@@ -1,21 +1,25 @@
-# The client library as others find it: find_package(onced), target onced::client.
+# The client library as others find it: find_package(onced), targets onced::client and, for their
+# tests, onced::fake.
 include(CMakePackageConfigHelpers)
 
 # Its headers, and no others. Installed, they are <onced/client/NAME.h>.
 set(public_headers
   call_options classify client connect_options error fingerprint idempotent_method message_fingerprint request_id reservation retry
   run_once security types)
+list(TRANSFORM public_headers PREPEND cpp/)
 set(headers_dir ${CMAKE_CURRENT_BINARY_DIR}/include/onced/client)
-foreach(name IN LISTS public_headers)
-  set(source ${CMAKE_CURRENT_SOURCE_DIR}/cpp/${name}.h)
+foreach(path IN LISTS public_headers ITEMS fake/fake_server)
+  set(source ${CMAKE_CURRENT_SOURCE_DIR}/${path}.h)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
   file(READ ${source} text)
   string(REPLACE "#include \"client/cpp/" "#include \"onced/client/" text "${text}")
+  cmake_path(GET path FILENAME name)
   file(WRITE ${headers_dir}/${name}.h "${text}")
 endforeach()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/onced)
 set_target_properties(onced_client PROPERTIES EXPORT_NAME client)
+set_target_properties(onced_fake PROPERTIES EXPORT_NAME fake)
 set_target_properties(onced_proto PROPERTIES EXPORT_NAME proto)
 target_compile_features(onced_client PUBLIC cxx_std_20)
 # Of the messages, for what needs them: batches and sessions.
@@ -23,7 +27,7 @@ target_include_directories(onced_proto SYSTEM INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/onced/proto>)
 
 # `cmake --install build --component client` installs this and nothing else.
-install(TARGETS onced_client onced_proto EXPORT onced
+install(TARGETS onced_client onced_fake onced_proto EXPORT onced
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT client
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${headers_dir} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/onced COMPONENT client)

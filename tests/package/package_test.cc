@@ -8,7 +8,9 @@
 namespace onced::integration {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class PackageTest : public ProjectTest {
  protected:
@@ -21,13 +23,25 @@ class PackageTest : public ProjectTest {
   }
 };
 
+// As the dynamic linker finds them.
+std::string LibrariesOf(const std::string& program) {
+  const Finished finished = integration::Run({.argv = {"/usr/bin/ldd", program}});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  return finished.out;
+}
+
 TEST_F(PackageTest, AProjectOfItsOwnRunsOnce) {
   ASSERT_NO_FATAL_FAILURE(Install());
   EXPECT_TRUE(std::filesystem::exists(dir_.Path("prefix/include/onced/client/run_once.h")));
+  EXPECT_TRUE(std::filesystem::exists(dir_.Path("prefix/include/onced/client/fake_server.h")));
   EXPECT_FALSE(std::filesystem::exists(dir_.Path("prefix/include/onced/client/call.h")));
   EXPECT_FALSE(std::filesystem::exists(dir_.Path("prefix/bin")));
   std::filesystem::copy(ONCED_SOURCE_DIR "/client/examples/charge", dir_.Path("charge"));
   ASSERT_NO_FATAL_FAILURE(Build("charge"));
+  ASSERT_NO_FATAL_FAILURE(Test("charge"));
+  EXPECT_THAT(LibrariesOf(dir_.Path("charge/build/charge_test")),
+              Not(AnyOf(HasSubstr("rocksdb"), HasSubstr("yaml"), HasSubstr("civetweb"),
+                        HasSubstr("prometheus"), HasSubstr("curl"), HasSubstr("jemalloc"))));
   EXPECT_EQ(Charge("order-1", "1999"), "201 charged 1999\n");
   EXPECT_EQ(Charge("order-1", "1999"), "201 charged 1999 (replayed)\n");
   EXPECT_EQ(Charge("order-1", "2999"), "422 this order was asked for differently before\n");
@@ -42,7 +56,8 @@ TEST_F(PackageTest, AProjectOfItsOwnRunsOnce) {
 // What the page shows is what was built above.
 TEST(ClientPage, ShowsTheExample) {
   const std::string folder = ONCED_SOURCE_DIR "/client/examples/charge/";
-  const std::string example = ReadFile(folder + "charge.cc") + ReadFile(folder + "CMakeLists.txt");
+  const std::string example = ReadFile(folder + "charge.cc") + ReadFile(folder + "charge_test.cc") +
+                              ReadFile(folder + "CMakeLists.txt");
   const std::string page = ReadFile(ONCED_SOURCE_DIR "/docs/client.md");
   int blocks = 0;
   for (const std::string start : {"```cpp\n", "```cmake\n"}) {
@@ -53,7 +68,7 @@ TEST(ClientPage, ShowsTheExample) {
       ++blocks;
     }
   }
-  EXPECT_EQ(blocks, 2);
+  EXPECT_EQ(blocks, 5);
 }
 
 }  // namespace

@@ -28,6 +28,10 @@ class ProjectTest : public testing::Test {
           "-DCMAKE_CXX_FLAGS=" ONCED_FLAGS " -Wall -Wextra -Werror"});
     Must({ONCED_CMAKE, "--build", source + "/build", "--parallel", "2"});
   }
+  // Runs the tests of a project that has been built.
+  void Test(const std::string& name) {
+    Must({ONCED_CMAKE, "--build", dir_.Path(name) + "/build", "--target", "test"});
+  }
 
   TempDir dir_;
   ServerProcess server_;

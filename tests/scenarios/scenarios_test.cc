@@ -1,4 +1,4 @@
-// Plays every scenario file against the real server.
+// Plays every scenario file against the real server, and against the fake that users have.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/text_format.h>
 
@@ -22,10 +22,12 @@
 #include "idempotency/admin/v1/admin.pb.h"
 #include "idempotency/v1/idempotency.pb.h"
 #include "tests/integration/error.h"
+#include "tests/integration/process.h"
 #include "tests/integration/raw_call.h"
-#include "tests/integration/server_process.h"
+#include "tests/integration/temp_dir.h"
 #include "tests/scenarios/scenario.h"
 #include "tests/scenarios/session_caller.h"
+#include "tests/scenarios/subject.h"
 
 namespace onced::scenarios {
 namespace {
@@ -129,11 +131,12 @@ Error WithoutPath(Error error, const std::string& path) {
 
 // How the calls that are operations too are made; the others are calls in any case.
 enum class Transport { kCalls, kSession };
+enum class Against { kProcess, kFake };
 
 // Threads: one.
 class Player {
  public:
-  explicit Player(Transport transport) : transport_(transport) {}
+  Player(Against against, Transport transport) : against_(against), transport_(transport) {}
 
   void Play(const std::vector<Directive>& directives) {
     for (std::size_t i = 0; i < directives.size(); ++i) {
@@ -151,8 +154,8 @@ class Player {
     const Directive& directive = directives[i];
     if (directive.word == "config") return Configure(directive.rest);
     if (directive.word == "flags") return AddFlags(directive.rest);
-    if (directive.word == "restart") return Start([](auto& server) { server.Stop(); });
-    if (directive.word == "kill") return Start([](auto& server) { server.Kill9(); });
+    if (directive.word == "restart") return Again(&Subject::Restart);
+    if (directive.word == "kill") return Again(&Subject::Kill);
     if (directive.word == "save") return Save(directive.rest);
     if (directive.word == "absent") return CheckAbsent(directive.rest);
     if (directive.word == "greater") return CheckGreater(directive.rest);
@@ -166,14 +169,14 @@ class Player {
   void Configure(const std::string& yaml) { options_.config = yaml; }
   void AddFlags(const std::string& flags) { options_.flags = absl::StrSplit(flags, ' '); }
 
-  integration::ServerProcess& Server() {
-    if (server_ == nullptr) server_ = std::make_unique<integration::ServerProcess>(options_);
+  Subject& Server() {
+    if (server_ == nullptr) {
+      server_ = against_ == Against::kFake ? NewFake(options_) : NewProcess(options_);
+    }
     return *server_;
   }
-  template <typename End>
-  void Start(End end) {
-    end(Server());
-    server_->Start();
+  void Again(void (Subject::*restart)()) {
+    (Server().*restart)();
     session_ = nullptr;
     channel_ = nullptr;
     admin_channel_ = nullptr;
@@ -275,9 +278,10 @@ class Player {
     if (is <= bound) throw Failure(absl::StrCat(parts.first, " is ", is, ", not above ", bound));
   }
 
+  const Against against_;
   const Transport transport_;
-  integration::ServerProcess::Options options_;
-  std::unique_ptr<integration::ServerProcess> server_;  // Started by the first call.
+  SubjectOptions options_;
+  std::unique_ptr<Subject> server_;  // Started by the first call.
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<SessionCaller> session_;  // Over that channel.
   std::shared_ptr<grpc::Channel> admin_channel_;
@@ -297,32 +301,34 @@ std::vector<std::string> Names() {
 }
 
 // "" if it goes as the text says, else where it doesn't.
-std::string PlayText(const std::string& text, Transport transport = Transport::kCalls) {
+std::string PlayText(const std::string& text, Against against, Transport transport) {
   try {
-    Player(transport).Play(OrFail(ParseScenario(text)));
+    Player(against, transport).Play(OrFail(ParseScenario(text)));
     return "";
   } catch (const std::exception& failure) {
     return failure.what();
   }
 }
 
-using Play = std::tuple<std::string, Transport>;
+using Play = std::tuple<std::string, Against, Transport>;
 
 std::string NameOf(const testing::TestParamInfo<Play>& play) {
-  const auto& [name, transport] = play.param;
-  return transport == Transport::kCalls ? name : name + "_in_a_session";
+  const auto& [name, against, transport] = play.param;
+  return absl::StrCat(name, transport == Transport::kCalls ? "" : "_in_a_session",
+                      against == Against::kFake ? "_faked" : "");
 }
 
 class Scenario : public testing::TestWithParam<Play> {};
 INSTANTIATE_TEST_SUITE_P(, Scenario,
                          testing::Combine(testing::ValuesIn(Names()),
+                                          testing::Values(Against::kProcess, Against::kFake),
                                           testing::Values(Transport::kCalls, Transport::kSession)),
                          NameOf);
 
 TEST_P(Scenario, GoesAsWritten) {
-  const auto& [name, transport] = GetParam();
+  const auto& [name, against, transport] = GetParam();
   const std::string file = absl::StrCat(Folder(), "/", name, ".scenario");
-  EXPECT_EQ(PlayText(integration::ReadFile(file), transport), "") << file;
+  EXPECT_EQ(PlayText(integration::ReadFile(file), against, transport), "") << file;
 }
 
 // ---- The player itself: it must notice ----
@@ -362,7 +368,7 @@ TEST(Player, NoticesWhatIsWrong) {
   for (const Wrong& row : rows) {
     const std::string text = row.text[0] == '+' ? grant + (row.text + 1) : row.text;
     for (const Transport transport : {Transport::kCalls, Transport::kSession}) {
-      const std::string said = PlayText(text, transport);
+      const std::string said = PlayText(text, Against::kProcess, transport);
       EXPECT_TRUE(absl::StrContains(said, row.says)) << row.name << ": " << said;
     }
   }

@@ -40,6 +40,11 @@ const std::map<std::string, Folders> kMayInclude = {
       "server/config", "server/observe", "server/identity", "server/rpc"}},
     {"client/cpp", {"idempotency/v1", "idempotency/admin/v1"}},
     {"client/cli", {"client/cpp", "idempotency/v1", "idempotency/admin/v1"}},
+    // The server in memory: the one part of the client that knows the server, whose own code it is.
+    // See docs/decisions/0033.
+    {"client/fake",
+     {"server/base", "server/ledger", "server/storage/memory", "server/shard", "server/rpc",
+      "client/cpp", "idempotency/v1"}},
     // Of what is installed, <onced/client/...>, and nothing in the tree.
     {"client/examples/charge", {}},
 };
@@ -54,7 +59,7 @@ const std::map<std::string, Folders> kLibraries = {
     {"CivetServer", {"server/observe"}},
     {"openssl/", {"server/base", "server/identity", "client/cpp"}},
     {"grpc/", {"server/rpc"}},
-    {"grpcpp/", {"server/rpc", "client/cpp"}},
+    {"grpcpp/", {"server/rpc", "client/cpp", "client/fake"}},
     {"grpc++/", {}},
     {"google/protobuf/", {"server/rpc", "client/cpp", "client/cli"}},
     {"google/rpc/", {"server/rpc", "client/cpp", "client/cli"}},
@@ -134,6 +139,12 @@ const struct {
     {"rpc_past_shard", "server/rpc/a.cc", "#include \"server/storage/store.h\"", false},
     {"main", "server/serve.cc", "#include \"server/storage/rocksdb/store.h\"", true},
     {"cli_to_server", "client/cli/a.cc", "#include \"server/base/bytes.h\"", false},
+    {"client_to_server", "client/cpp/a.cc", "#include \"server/base/bytes.h\"", false},
+    {"client_to_fake", "client/cpp/a.cc", "#include \"client/fake/fake_server.h\"", false},
+    {"fake_to_server", "client/fake/a.cc", "#include \"server/shard/shard_set.h\"", true},
+    {"fake_to_disk", "client/fake/a.cc", "#include \"server/storage/rocksdb/rocks_store.h\"",
+     false},
+    {"fake_to_settings", "client/fake/a.cc", "#include \"server/config/config.h\"", false},
     {"client_to_cli", "client/cpp/a.cc", "#include \"client/cli/text.h\"", false},
     {"server_to_client", "server/rpc/a.cc", "#include \"client/cpp/client.h\"", false},
     {"server_to_tests", "server/shard/a.cc", "#include \"tests/support/fake_clock.h\"", false},
