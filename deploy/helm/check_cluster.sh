@@ -121,11 +121,11 @@ RUNTIME
 
 # ---- The chart.
 
-# deploy COMMAND VALUES...: without a word of warning from the API server.
+# deploy COMMAND RELEASE VALUES...: without a word of warning from the API server.
 deploy() {
-  local command=$1 values=$2
-  shift 2
-  helm "$command" "$release" "$here/onced" --namespace "$namespace" -f "$here/tests/values/$values.yaml" "$@" \
+  local command=$1 name=$2 values=$3
+  shift 3
+  helm "$command" "$name" "$here/onced" --namespace "$namespace" -f "$here/tests/values/$values.yaml" "$@" \
     >"$work/out" 2>"$work/err" || fail "helm $command: $(cat "$work/err")"
   ! grep -v 'insecure-skip\|group-readable\|world-readable' "$work/err" | grep -q . || fail "helm $command was warned: $(cat "$work/err")"
 }
@@ -133,7 +133,7 @@ revisions() { [ "$(kubectl get controllerrevisions -o name | wc -l)" = "$1" ]; }
 
 for values in "$here"/tests/values/*.yaml; do
   name=$(basename "$values" .yaml)
-  deploy install "$name"
+  deploy install "$release" "$name"
   # The claim and the account that it refers to are made elsewhere.
   kubectl create serviceaccount shared >/dev/null 2>&1 || true
   full=$(kubectl get statefulset -o name)
@@ -159,12 +159,12 @@ for values in "$here"/tests/values/*.yaml; do
   echo "ok: $name is installed, its pods are admitted, and it is uninstalled"
 done
 
-deploy install production
+deploy install "$release" production
 until_true "no pod" kubectl get pod/onced-0
 until_true "no revision" revisions 1
-deploy upgrade production
+deploy upgrade "$release" production
 revisions 1 || fail "an upgrade that changes nothing made a revision"
-deploy upgrade production --set config.queue_max=7
+deploy upgrade "$release" production --set config.queue_max=7
 until_true "a changed configuration made no new ControllerRevision" revisions 2
 echo "ok: an upgrade with a changed configuration makes a new ControllerRevision; one without doesn't"
 
@@ -183,9 +183,28 @@ json.dump(pod, sys.stdout)' >"$work/pod.json"
 grep -q 'violates PodSecurity "restricted' "$work/err" || fail "$(cat "$work/err")"
 echo "ok: a pod that isn't restricted is refused"
 
-helm uninstall "$release" -n "$namespace" >/dev/null 2>&1
-until_true "the StatefulSet stays" sh -c "! '$tools/kubectl' get statefulset -o name | grep -q ."
+# What stays, and beside it a release whose claim doesn't: once that one is gone, the garbage
+# collector has been round.
+readonly control=fleeting
+deploy install "$control" production --set persistence.retentionPolicy.whenDeleted=Delete
+of_claim() { kubectl get pvc "$1" -o "jsonpath={.metadata.$2}"; }
+until_true "the control's claim gets no owner" sh -c "'$tools/kubectl' get pvc data-$control-onced-0 -o 'jsonpath={.metadata.ownerReferences}' | grep -q StatefulSet"
+declare -A before
 for claim in data-onced-0 onced-backup; do
-  [ "$(kubectl get pvc "$claim" -o 'jsonpath={.metadata.deletionTimestamp}')" = "" ] || fail "$claim is being deleted"
+  before[$claim]=$(of_claim "$claim" uid) || fail "$claim was never there"
 done
-echo "ok: uninstalled, and the claims of records and backups are there"
+for each in "$release" "$control"; do
+  helm uninstall "$each" -n "$namespace" >"$work/out" 2>&1 || fail "helm uninstall: $(cat "$work/out")"
+done
+until_true "the StatefulSet stays" sh -c "! '$tools/kubectl' get statefulset -o name | grep -q ."
+until_true "the control's claim stays, with whenDeleted: Delete" \
+  sh -c "'$tools/kubectl' get pvc data-$control-onced-0 2>&1 | grep -q NotFound"
+for claim in data-onced-0 onced-backup; do
+  uid=$(of_claim "$claim" uid) || fail "$claim is gone"
+  [ "$uid" = "${before[$claim]}" ] || fail "$claim is another one"
+  for field in deletionTimestamp ownerReferences; do
+    value=$(of_claim "$claim" $field) || fail "$claim is gone"
+    [ -z "$value" ] || fail "$claim is to be deleted: $field is $value"
+  done
+done
+echo "ok: uninstalled, and the claims of records and backups are the same as before; with whenDeleted: Delete the records' is gone"
