@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Checks the chart: helm's lint, what it renders for each file of tests/values against
 # tests/golden and Kubernetes' schemas, values that have to be refused, Pod Security,
-# alerts and the dashboard by promtool; and that a real server takes what is rendered.
+# alerts and the dashboard by promtool; and that a real server takes what is rendered, and
+# answers as NOTES.txt says to call it.
 #
 #   deploy/helm/check.sh BIN [--write]    BIN: where onced and oncectl are.
 #                                         --write: tests/golden and the README's table anew
@@ -25,6 +26,10 @@ if ! [ -x "$tools/helm" ]; then
   command -v go >/dev/null || skip "go is not installed, so neither is helm"
   GOBIN=$tools go install -ldflags "-s -w -X $chartutil.k8sVersionMajor=1 -X $chartutil.k8sVersionMinor=31" \
     helm.sh/helm/v3/cmd/helm@v3.15.4 || skip "go could not install helm"
+fi
+if ! [ -x "$tools/grpcurl" ]; then
+  command -v go >/dev/null || skip "go is not installed, so neither is grpcurl"
+  GOBIN=$tools go install github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.8.9 || skip "go could not install grpcurl"
 fi
 if ! [ -x "$tools/crds" ] || [ "$here/tests/crds/main.go" -nt "$tools/crds" ]; then
   command -v go >/dev/null || skip "go is not installed, so neither are the types of others' kinds"

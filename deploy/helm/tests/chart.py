@@ -143,23 +143,40 @@ def restarts():
 NOTES_AS_A_MANIFEST = 'notes: |\n{{ tpl (.Files.Get "files/NOTES.txt") . | indent 2 }}\n'
 
 
+@functools.cache
+def chart_with_notes():
+    """A copy of the chart that renders its notes: helm shows them after an installation only."""
+    folder = tempfile.TemporaryDirectory()
+    copy = shutil.copytree(CHART, pathlib.Path(folder.name) / "onced")
+    (copy / "templates" / "NOTES.txt").rename(copy / "files" / "NOTES.txt")
+    (copy / "templates" / "notes.yaml").write_text(NOTES_AS_A_MANIFEST)
+    return folder, copy
+
+
+def notes_of(*arguments, text=None):
+    done = helm("template", "onced", chart_with_notes()[1], "--namespace", "payments", "-s", "templates/notes.yaml", *arguments, text=text)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return yaml.safe_load(done.stdout)["notes"]
+
+
 def notes():
     """NOTES.txt tells how to call it, and what isn't as it should be"""
-    with tempfile.TemporaryDirectory() as folder:
-        # helm shows notes after an installation only.
-        copy = shutil.copytree(CHART, pathlib.Path(folder) / "onced")
-        (copy / "templates" / "NOTES.txt").rename(copy / "files" / "NOTES.txt")
-        (copy / "templates" / "notes.yaml").write_text(NOTES_AS_A_MANIFEST)
-        for values in VALUES:
-            done = helm("template", "onced", copy, "--namespace", "payments", "-s", "templates/notes.yaml", "-f", values)
-            if done.returncode:
-                yield f"{values.name}: {done.stderr}"
-                continue
-            words = ["grpcurl"]
-            settings = yaml.safe_load(config(values))
-            words += ["INSECURE"] if settings.get("insecure") else ["-cacert"]
-            words += [] if "backup_dir" in settings else ["NO BACKUPS"]
-            yield from (f"{values.name}: the notes don't say {w}" for w in words if w not in done.stdout)
+    chart_with_notes()
+    rows = yaml.safe_load((TESTS / "notes.yaml").read_text())
+
+    for row in rows:
+        yield from (f"{row['name']}: what is {key!r}?" for key in row.keys() - {"name", "base", "values", "says", "hides"})
+
+    def run(row):
+        return notes_of("-f", TESTS / "values" / f"{row['base']}.yaml", "-f", "-", text=yaml.safe_dump(row.get("values", {})))
+
+    for row, said in zip(rows, in_parallel(run, rows)):
+        yield from (f"{row['name']}: the notes don't say {words!r}:\n{said}" for words in row["says"] if words not in said)
+        yield from (f"{row['name']}: the notes say {words!r}:\n{said}" for words in row.get("hides", []) if words in said)
+    for values in VALUES:
+        if values.stem not in {row["base"] for row in rows}:
+            yield f"{values.name}: no row in tests/notes.yaml"
 
 
 def values_agree():

@@ -11,7 +11,7 @@ import urllib.request
 
 import yaml
 
-from chart import VALUES, config, of_kind
+from chart import TOOLS, VALUES, config, notes_of, of_kind
 
 
 def run(*command, **options):
@@ -95,6 +95,18 @@ def as_in_pod(pod, folder, bin, **more):
     return env | more
 
 
+def as_the_notes_say(values, folder, server):
+    """What is wrong with the call that NOTES.txt shows, made where its files and its token are."""
+    call = re.search(r"grpcurl .*?/Reserve$", notes_of("-f", values), re.S | re.M)
+    if not call:
+        return
+    env = {"PATH": f"{TOOLS}:{os.environ['PATH']}", "TOKEN": (folder / "token-helm-test").read_text().strip()}
+    command = call[0].replace("localhost:50051", server.address("listen"))
+    done = subprocess.run(["sh", "-c", command], cwd=folder / "tls", env=env, capture_output=True, text=True)
+    if done.returncode or "OUTCOME_FRESH" not in done.stdout:
+        yield f"{values.stem}: {command}: {done.stdout}{done.stderr}"
+
+
 def on_server(values, bin, scrapes):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -106,6 +118,7 @@ def on_server(values, bin, scrapes):
                 done = subprocess.run([*pod["spec"]["containers"][0]["command"], *pod["spec"]["containers"][0]["args"]], env=env, capture_output=True, text=True)
                 if done.returncode or "reserved, committed, replayed" not in done.stdout:
                     yield f"{values.stem}: helm test: {done.stdout}{done.stderr}"
+            yield from as_the_notes_say(values, folder, server)
             for job in of_kind(values, "CronJob"):
                 pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
                 container = pod["containers"][0]
@@ -125,7 +138,7 @@ def on_server(values, bin, scrapes):
 
 
 def on_the_server(bin, scrapes):
-    """onced takes each rendered configuration; the test pod, the backup job and the probes work on it"""
+    """onced takes each rendered configuration; the test pod, the backup job, the probes and the notes' call work on it"""
     for values in VALUES:
         try:
             yield from on_server(values, bin, scrapes)

@@ -96,6 +96,13 @@ annotations:
 {{- end -}}
 {{- end -}}
 
+{{/* Whether a client must have a certificate: require, request, or, without a CA of theirs, nothing. */}}
+{{- define "onced.clientAuth" -}}
+{{- if .Values.tls.clientCa.existingSecret -}}
+{{- default (ternary "request" "require" (not (empty .Values.tokens.existingSecret))) .Values.tls.clientAuth -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Names by which the server is called: those that its certificate has. */}}
 {{- define "onced.dnsNames" -}}
 {{- $names := list -}}
@@ -148,7 +155,7 @@ annotations:
 {{- end -}}
 {{- if .Values.tls.clientCa.existingSecret -}}
 {{- $_ := set $own "tls_client_ca" (printf "/etc/onced/client-ca/%s" .Values.tls.clientCa.key) -}}
-{{- $_ := set $own "tls_client_auth" (default (ternary "request" "require" (not (empty .Values.tokens.existingSecret))) .Values.tls.clientAuth) -}}
+{{- $_ := set $own "tls_client_auth" (include "onced.clientAuth" .) -}}
 {{- end -}}
 {{- if .Values.tokens.existingSecret -}}
 {{- $_ := set $own "token_file" (printf "/etc/onced/tokens/%s" .Values.tokens.key) -}}

@@ -81,6 +81,13 @@
 {{- if and .Values.networkPolicy.enabled .Values.config.otlp_endpoint (not .Values.networkPolicy.egress) -}}
 {{- $wrong = append $wrong "networkPolicy.egress: no span would reach config.otlp_endpoint: add a rule for the collector" -}}
 {{- end -}}
+{{- if and .Values.networkPolicy.enabled (ne .Values.service.type "ClusterIP") -}}
+{{- $outside := false -}}
+{{- range .Values.networkPolicy.clients }}{{ if hasKey . "ipBlock" }}{{ $outside = true }}{{ end }}{{ end -}}
+{{- if not $outside -}}
+{{- $wrong = append $wrong (printf "networkPolicy.clients: nobody from outside would come by service.type: %s: add an ipBlock of who may (where externalTrafficPolicy isn't Local, of the nodes, too), or set networkPolicy.enabled: false" .Values.service.type) -}}
+{{- end -}}
+{{- end -}}
 {{- if and .Values.prometheusRule.enabled (not .Values.serviceMonitor.enabled) -}}
 {{- $wrong = append $wrong "serviceMonitor.enabled: prometheusRule.enabled needs it: the rules select its job" -}}
 {{- end -}}
