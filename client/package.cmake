@@ -4,8 +4,8 @@ include(CMakePackageConfigHelpers)
 
 # Its headers, and no others. Installed, they are <onced/client/NAME.h>.
 set(public_headers
-  call_options classify client connect_options error fingerprint idempotent_method message_fingerprint request_id reservation retry
-  run_once security types)
+  automatic_key call_options canonical_json classify client connect_options error fingerprint
+  idempotent_method message_fingerprint request_id reservation retry run_once security types)
 list(TRANSFORM public_headers PREPEND cpp/)
 set(headers_dir ${CMAKE_CURRENT_BINARY_DIR}/include/onced/client)
 foreach(path IN LISTS public_headers ITEMS fake/fake_server)

@@ -4,6 +4,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "client/cpp/canonical_json.h"
 #include "client/cpp/digest.h"
 
 namespace onced::client {
@@ -31,6 +32,13 @@ std::string Fingerprint(std::initializer_list<std::string_view> fields) {
 std::string RequestFingerprint(std::string_view method, std::string_view path,
                                std::string_view body) {
   return Fingerprint({method, path, body});
+}
+
+absl::StatusOr<std::string> JsonRequestFingerprint(std::string_view method, std::string_view path,
+                                                   std::string_view body) {
+  const absl::StatusOr<std::string> canonical = CanonicalJson(body);
+  if (!canonical.ok()) return canonical.status();
+  return RequestFingerprint(method, path, *canonical);
 }
 
 }  // namespace onced::client

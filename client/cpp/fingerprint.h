@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/statusor.h"
+
 namespace onced::client {
 
 // SHA-256 over the fields, each preceded by its length in 8 bytes, little-endian, so that no
@@ -17,5 +19,10 @@ std::string Fingerprint(std::initializer_list<std::string_view> fields);
 // requests.
 std::string RequestFingerprint(std::string_view method, std::string_view path,
                                std::string_view body);
+
+// The same of a body in JSON, however it is written: RequestFingerprint() of its canonical form.
+// Of a body that has none it is an error: see canonical_json.h.
+absl::StatusOr<std::string> JsonRequestFingerprint(std::string_view method, std::string_view path,
+                                                   std::string_view body);
 
 }  // namespace onced::client

@@ -19,6 +19,7 @@ packages_of() {
       protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libgrpc++-dev
       libabsl-dev librocksdb-dev libyaml-cpp-dev libssl-dev
       prometheus-cpp-dev libcivetweb-dev libcurl4-openssl-dev libjemalloc-dev pkg-config
+      nlohmann-json3-dev
       libgtest-dev libgmock-dev" ;;
     examples) echo "
       libsqlite3-dev redis-server libhiredis-dev" ;;

@@ -41,5 +41,24 @@ TEST(RequestFingerprint, IsOfAllThree) {
   EXPECT_LE(RequestFingerprint("POST", "/a", "b").size(), 128u);
 }
 
+TEST(JsonRequestFingerprint, IsOfWhatTheBodyMeans) {
+  const auto of = [](std::string_view body) {
+    return JsonRequestFingerprint("POST", "/charges", body).value_or("refused");
+  };
+  EXPECT_EQ(of(R"({"amount":1,"to":"é"})"),
+            "sha256:fb2cddbcf76c8c6e0e94ad06ad207f536be1add147e2ad52b85dd9e5d65fb528");
+  EXPECT_EQ(of(R"({"amount":1,"to":"é"})"),
+            RequestFingerprint("POST", "/charges", R"({"amount":1,"to":"é"})"));
+  EXPECT_EQ(of("{ \"to\": \"\\u00e9\",\n \"amount\": 1.0 }"), of(R"({"amount":1,"to":"é"})"));
+  EXPECT_NE(of(R"({"amount":"1","to":"é"})"), of(R"({"amount":1,"to":"é"})"));
+}
+
+TEST(JsonRequestFingerprint, IsOfJsonOnly) {
+  for (const char* body : {"", "amount=1", R"({"amount":9007199254740993})"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(JsonRequestFingerprint("POST", "/", body).status()))
+        << body;
+  }
+}
+
 }  // namespace
 }  // namespace onced::client
