@@ -43,6 +43,9 @@ void ClientText(absl::string_view bytes);
 void ClientFlags(absl::string_view bytes);
 void ClientErrors(absl::string_view bytes);
 
+// ---- What the client's callers were sent ----
+void CanonicalJsonForm(absl::string_view bytes);
+
 // A name is that of the folder in tests/fuzz/corpus.
 inline constexpr struct {
   const char* name;
@@ -72,6 +75,7 @@ inline constexpr struct {
     {"client_text", ClientText},
     {"client_flags", ClientFlags},
     {"client_errors", ClientErrors},
+    {"canonical_json", CanonicalJsonForm},
 };
 
 }  // namespace onced::fuzz
