@@ -57,7 +57,8 @@ TEST_F(PackageTest, AProjectOfItsOwnRunsOnce) {
 TEST(ClientPage, ShowsTheExample) {
   const std::string folder = ONCED_SOURCE_DIR "/client/examples/charge/";
   const std::string example = ReadFile(folder + "charge.cc") + ReadFile(folder + "charge_test.cc") +
-                              ReadFile(folder + "CMakeLists.txt");
+                              ReadFile(folder + "CMakeLists.txt") +
+                              ReadFile(ONCED_SOURCE_DIR "/tests/unit/client/automatic_key_test.cc");
   const std::string page = ReadFile(ONCED_SOURCE_DIR "/docs/client.md");
   int blocks = 0;
   for (const std::string start : {"```cpp\n", "```cmake\n"}) {
@@ -68,7 +69,7 @@ TEST(ClientPage, ShowsTheExample) {
       ++blocks;
     }
   }
-  EXPECT_EQ(blocks, 5);
+  EXPECT_EQ(blocks, 6);
 }
 
 }  // namespace

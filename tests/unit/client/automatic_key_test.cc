@@ -45,6 +45,23 @@ TEST(AutomaticKey, HasKnownValues) {
             "auto-test-aebc652fa3880880e80d5361dbfb639427050cd27a56a28b3851cf42f4a90be8");
 }
 
+// docs/client.md shows these lines.
+TEST(AutomaticKey, IsMadeAsThePageSays) {
+  namespace oc = onced::client;
+  const std::string account = "acme/17";
+  const std::string order = "1";
+  const std::string cents = "1999";
+  const absl::Time received_time = kNoon + absl::Seconds(1);
+  const absl::StatusOr<oc::AutomaticKey> key =
+      oc::AutomaticKey::Of({.mode = oc::KeyMode::kLive,  // Live and test never share a key.
+                            .scope = account,
+                            .fields = {{"order", order}, {"cents", cents}},
+                            .bucket = absl::Minutes(5)},
+                           received_time);
+  ASSERT_TRUE(key.ok()) << key.status();
+  EXPECT_THAT(key->text(), StartsWith("auto-live-"));
+}
+
 TEST(AutomaticKey, IsOneWithinABucket) {
   const std::string key = KeyOf(Payment());
   EXPECT_EQ(KeyOf(Payment(), kNoon + absl::Seconds(60) - absl::Nanoseconds(1)), key);

@@ -370,10 +370,9 @@ std::string Written(const std::string& text, Random& random) {
 }
 
 std::string Written(double value, Random& random) {
-  const std::string shortest = nlohmann::json(value).dump();
   switch (Below(random, 3)) {
-    case 0:
-      return shortest;
+    case 0:  // More digits than there are: of whole numbers from there on, others' digits.
+      return std::fabs(value) < 0x1p53 ? absl::StrFormat("%.17g", value) : EsNumber(value);
     case 1:
       return EsNumber(value);
     default: {  // As digits and an exponent.
