@@ -15,8 +15,6 @@ constexpr char kDetails[] = "grpc-status-details-bin";
 // More would leave no room for details.
 constexpr std::size_t kMessageBytesMax = 4 << 10;
 
-// An operator has to look first.
-constexpr absl::Duration kUnresolvedDelay = absl::Seconds(30);
 // Where onced doesn't say.
 constexpr absl::Duration kUnavailableDelay = absl::Seconds(1);
 
@@ -108,8 +106,7 @@ grpc::Status AnswerTo(const Mismatch&) {
 grpc::Status AnswerTo(const Unresolved&) {
   return Refusal(
       absl::StatusCode::kAborted, "IDEMPOTENCY_UNRESOLVED",
-      "nobody knows what became of an earlier call with this key: an operator settles it",
-      kUnresolvedDelay);
+      "nobody knows what became of an earlier call with this key: an operator settles it");
 }
 
 grpc::Status AnswerTo(const absl::Status& error, bool callers_end) {
