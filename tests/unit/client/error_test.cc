@@ -146,5 +146,35 @@ TEST(ErrorDetails, SayWhetherTheCallMayHaveBeenExecuted) {
   }
 }
 
+TEST(ToGrpcStatus, HasTheDetailsAndIsWholeByItself) {
+  const ErrorDetails details{.code = absl::StatusCode::kAborted,
+                             .message = "busy",
+                             .reason = "BUSY",
+                             .domain = "shop.example",
+                             .retry_delay = absl::Seconds(3)};
+  const grpc::Status status = ToGrpcStatus(ToAbslStatus(details));
+  EXPECT_EQ(status.error_code(), grpc::ABORTED);
+  EXPECT_EQ(status.error_message(), "busy");
+  const ErrorDetails back = DetailsOf(ToAbslStatus(status));
+  EXPECT_EQ(back.reason, "BUSY");
+  EXPECT_EQ(back.retry_delay, absl::Seconds(3));
+  google::rpc::Status proto;
+  ASSERT_TRUE(proto.ParseFromString(status.error_details()));
+  EXPECT_EQ(proto.code(), grpc::ABORTED);
+  EXPECT_EQ(proto.message(), "busy");
+  // What may not be UTF-8 has no place in that message.
+  ErrorDetails odd = details;
+  odd.message = "b\xff";
+  const grpc::Status bytes = ToGrpcStatus(ToAbslStatus(odd));
+  EXPECT_EQ(bytes.error_message(), "b\xff");
+  ASSERT_TRUE(proto.ParseFromString(bytes.error_details()));
+  EXPECT_EQ(proto.message(), "");
+  // Without details there are none.
+  const grpc::Status plain = ToGrpcStatus(absl::NotFoundError("no"));
+  EXPECT_EQ(plain.error_code(), grpc::NOT_FOUND);
+  EXPECT_EQ(plain.error_details(), "");
+  EXPECT_TRUE(ToGrpcStatus(absl::OkStatus()).ok());
+}
+
 }  // namespace
 }  // namespace onced::client
