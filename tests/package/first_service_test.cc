@@ -64,5 +64,26 @@ TEST_F(FirstServiceTest, DoesWhatThePageSays) {
   EXPECT_EQ(ReadFile(dir_.Path("outbox.txt")), "to=ann&text=hello\n");
 }
 
+// Before 1.0 a minor version may break what was built by another: CMake says so.
+TEST_F(FirstServiceTest, IsOfOneMinorVersion) {
+  ASSERT_NO_FATAL_FAILURE(Install());
+  const auto configure = [&](const std::string& version) {
+    const std::string source = dir_.Path("of-" + version);
+    std::filesystem::create_directory(source);
+    std::ofstream(source + "/CMakeLists.txt")
+        << "cmake_minimum_required(VERSION 3.25)\nproject(of LANGUAGES CXX)\nfind_package(onced "
+        << version << " REQUIRED)\n";
+    return integration::Run(
+        {.argv = {ONCED_CMAKE, "-G", ONCED_GENERATOR, "-S", source, "-B", source + "/build",
+                  "-DCMAKE_PREFIX_PATH=" + dir_.Path("prefix"),
+                  "-DCMAKE_CXX_COMPILER=" ONCED_COMPILER}});
+  };
+  const Finished same = configure("0.1");
+  EXPECT_EQ(same.exit_code, 0) << same.err;
+  const Finished next = configure("0.2");
+  EXPECT_NE(next.exit_code, 0);
+  EXPECT_THAT(next.err, HasSubstr("requested version \"0.2\""));
+}
+
 }  // namespace
 }  // namespace onced::integration
