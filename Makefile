@@ -13,7 +13,7 @@ RESULTS  ?= test-results.xml
 .PHONY: help setup build run test check check-cluster bench overload format clean
 
 help:
-	@echo 'make build    builds $(BUILD)/bin/onced and $(BUILD)/bin/oncectl'
+	@echo 'make build    builds $(BUILD)/bin/onced, $(BUILD)/bin/oncectl and the client library'
 	@echo 'make run      starts the server in the foreground; data in DATA_DIR ($(DATA_DIR)),'
 	@echo "              more flags by ARGS: make run ARGS='--listen 127.0.0.1:6000'"
 	@echo 'make test     builds everything and runs the tests'
@@ -33,7 +33,7 @@ $(BUILD)/build.ninja: CMakePresets.json | setup
 	cmake --preset default
 
 build: setup $(BUILD)/build.ninja
-	@cmake --build $(BUILD) -j $(JOBS) --target onced oncectl
+	@cmake --build $(BUILD) -j $(JOBS) --target onced oncectl onced_fake
 
 run: build
 	@mkdir -p '$(DATA_DIR)'
