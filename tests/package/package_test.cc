@@ -53,6 +53,15 @@ TEST_F(PackageTest, AProjectOfItsOwnRunsOnce) {
   EXPECT_EQ(ReadFile(dir_.Path("charges.txt")), charges);
 }
 
+// What it does is tested in tests/examples/webhook.
+TEST_F(PackageTest, TheWebhookGatewayIsAProjectOfItsOwn) {
+  ASSERT_NO_FATAL_FAILURE(Install());
+  std::filesystem::copy(ONCED_SOURCE_DIR "/client/examples/webhook", dir_.Path("webhook"));
+  ASSERT_NO_FATAL_FAILURE(Build("webhook"));
+  const Finished finished = integration::Run({.argv = {dir_.Path("webhook/build/webhook")}});
+  EXPECT_THAT(finished.err, HasSubstr("usage: webhook SERVER LISTEN ENDPOINT"));
+}
+
 // All that is built below the folder.
 std::string SourcesIn(const std::string& folder) {
   std::string all;

@@ -47,6 +47,7 @@ const std::map<std::string, Folders> kMayInclude = {
       "client/cpp", "idempotency/v1"}},
     // Of what is installed, <onced/client/...>, and nothing in the tree.
     {"client/examples/charge", {}},
+    {"client/examples/webhook", {}},
 };
 
 // Whose headers may be included where, by how they start.
@@ -54,8 +55,8 @@ const std::map<std::string, Folders> kLibraries = {
     {"rocksdb/", {"server/storage/rocksdb"}},
     {"yaml-cpp/", {"server/config"}},
     {"prometheus/", {"server/observe"}},
-    {"civetweb", {"server/observe"}},
-    {"curl/", {"server/observe"}},
+    {"civetweb", {"server/observe", "client/examples/webhook"}},
+    {"curl/", {"server/observe", "client/examples/webhook"}},
     {"CivetServer", {"server/observe"}},
     {"nlohmann/", {"client/cpp"}},
     {"openssl/", {"server/base", "server/identity", "client/cpp"}},
