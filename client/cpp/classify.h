@@ -12,7 +12,8 @@ enum class Verdict {
   // It is final: the result is stored and replayed. Also a failure that would be the same again,
   // such as a card that was declined.
   kCommit,
-  // Surely nothing happened: the key is free again, and the next call does the work anew.
+  // Surely nothing happened: the key is free again, and the next call does the work anew. But
+  // after a takeover, since this says nothing of the run before it: then the key lapses.
   kRelease,
   // Nobody knows whether it happened: the key is neither committed nor released. It lapses at
   // the end of the lease, and the namespace's policy says what then: the next caller takes

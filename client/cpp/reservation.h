@@ -64,8 +64,10 @@ class Reservation {
   // stands. NOT_FOUND (`NOT_RESERVED`): there is no record any more.
   absl::StatusOr<Committed> Commit(const Result& result, const CommitOptions& options = {},
                                    const CallOptions& call = {});
-  // Gives the key back: the work was not done, surely, and may be done anew. False: it was
-  // free already. FAILED_PRECONDITION (`ALREADY_COMMITTED`): a release undoes no commit.
+  // Gives the key back: the work was not done, surely, and may be done anew. Not of a takeover,
+  // unless you know it of the holder before you, too: with `previous()` it is forgotten that the
+  // effect may have happened. False: it was free already. FAILED_PRECONDITION
+  // (`ALREADY_COMMITTED`): a release undoes no commit.
   absl::StatusOr<bool> Release(const CallOptions& call = {});
   // Makes the lease longer, and may save a checkpoint. Errors as of Commit().
   absl::Status Extend(const ExtendOptions& options = {}, const CallOptions& call = {});

@@ -161,7 +161,8 @@ class Run {
     // Until the key is settled, which may take longer than the work.
     const absl::StatusOr<std::unique_ptr<LeaseKeeper>> keeper = Begin(reservation);
     if (!keeper.ok()) {
-      (void)reservation.Release();  // Ignored: then it lapses. Nothing was done, surely.
+      // Nothing was done here, surely.
+      if (MayRelease(reservation)) (void)reservation.Release();  // Ignored: then it lapses.
       return keeper.status();
     }
     WorkContext context(&reservation, keeper->get(), options_.lease_ttl);
@@ -227,7 +228,17 @@ class Run {
                         .error = status};
   }
 
+  // Who releases a key says that nothing happened. Of a takeover nobody can say that for the run
+  // before it: the next one would not be told of it, and do again what that one did. It lapses
+  // instead, so that the next takes over, too.
+  static bool MayRelease(const Reservation& reservation) {
+    return !reservation.previous().has_value();
+  }
+
   absl::Status Release(Reservation& reservation) const {
+    if (!MayRelease(reservation)) {
+      return absl::FailedPreconditionError("a takeover is not released: it lapses");
+    }
     return Settle(core_, options_.settle_timeout, [&](const CallOptions& call) {
       return reservation.Release(Traced(call)).status();
     });

@@ -122,6 +122,8 @@ struct NothingDone {
   absl::StatusOr<Result> outcome = absl::UnknownError("");
   std::exception_ptr exception = {};
   // OK: the key is free again. Else it lapses by itself, or isn't this caller's any more.
+  // FAILED_PRECONDITION of a takeover, which is never released: the next run must be told of the
+  // one that this one took over from.
   absl::Status released = {};
 };
 // Run here, and nobody knows whether anything happened: the key is left to lapse.

@@ -276,6 +276,26 @@ TEST_F(RunOnceTest, WorkLongerThanTheLeaseKeepsTheKey) {
   EXPECT_EQ(runs_, 1);
 }
 
+// Somebody reserved the key, may have had the effect, and is gone. However many runs come to
+// nothing after it, the next one is told.
+TEST_F(RunOnceTest, ATakeoverThatCameToNothingIsFollowedByAnother) {
+  api_.Grant("k", [](v1::ReserveRequest& request) {
+    request.set_fingerprint("fp");
+    WithLease(absl::Milliseconds(100))(request);
+  });
+  options_.lease_ttl = absl::Milliseconds(100);
+  for (int i = 0; i < 3; ++i) {
+    api_.AwaitState("k", v1::STATE_LAPSED);
+    options_.classifier = [](const auto&) { return client::Verdict::kRelease; };
+    const auto nothing = Is<client::NothingDone>(Run("k"));
+    EXPECT_TRUE(nothing.executed.takeover) << i;
+    EXPECT_EQ(nothing.released.code(), absl::StatusCode::kFailedPrecondition);
+  }
+  api_.AwaitState("k", v1::STATE_LAPSED);
+  options_.classifier = client::CommitResults;
+  EXPECT_TRUE(Is<client::Done>(Run("k")).executed.takeover);
+}
+
 TEST_F(RunOnceTest, ATakeoverKnowsWhomItTookOverFrom) {
   auto reserved = client_.Reserve(
       KeyOf("k"),

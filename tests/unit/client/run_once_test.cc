@@ -51,6 +51,13 @@ class RunOnceTest : public testing::Test {
     if (!outcome.ok() || !std::holds_alternative<T>(*outcome)) return T{};
     return std::get<T>(*std::move(outcome));
   }
+  v1::ReserveResponse TakeoverAnswer() const {
+    v1::ReserveResponse takeover = service_.FreshAnswer();
+    takeover.mutable_reservation()->set_attempt(3);
+    takeover.mutable_reservation()->mutable_previous()->set_fence(6);
+    takeover.mutable_reservation()->mutable_previous()->set_checkpoint("charged");
+    return takeover;
+  }
   // How often each was called: to settle the key.
   std::string Settled() const {
     return "commit " + std::to_string(service_.commit.calls()) + " release " +
@@ -377,6 +384,30 @@ TEST_F(RunOnceTest, GivesBackAGrantThatCameTooLate) {
   EXPECT_EQ(runs_, 0);
 }
 
+// ---- What a release would forget: that the run before may have had its effect ----
+
+TEST_F(RunOnceTest, GivesBackNoTakeover) {
+  std::stop_source stop;
+  options_.call.stop = stop.get_token();
+  service_.reserve.Then([&](const auto&, auto& response) {
+    stop.request_stop();
+    response = TakeoverAnswer();
+    return grpc::Status::OK;
+  });
+  EXPECT_EQ(Run().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(Settled(), "commit 0 release 0");
+  EXPECT_EQ(runs_, 0);
+}
+
+TEST_F(RunOnceTest, ReleasesNoTakeover) {
+  options_.classifier = Always(Verdict::kRelease);
+  service_.ThenVerdict(TakeoverAnswer());
+  const NothingDone done = Is<NothingDone>(Run());
+  EXPECT_TRUE(done.executed.takeover);
+  EXPECT_EQ(done.released.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Settled(), "commit 0 release 0");
+}
+
 TEST_F(RunOnceTest, SendsNothingForACallerThatHasStopped) {
   std::stop_source stop;
   stop.request_stop();
@@ -533,11 +564,7 @@ TEST_F(RunOnceTest, FailsClosedWhereAnotherWasSeenAtWork) {
 // ---- Takeovers ----
 
 TEST_F(RunOnceTest, TellsATakeoverFromAFirstRun) {
-  v1::ReserveResponse takeover = service_.FreshAnswer();
-  takeover.mutable_reservation()->set_attempt(3);
-  takeover.mutable_reservation()->mutable_previous()->set_fence(6);
-  takeover.mutable_reservation()->mutable_previous()->set_checkpoint("charged");
-  service_.ThenVerdict(takeover);
+  service_.ThenVerdict(TakeoverAnswer());
   const Done done = Is<Done>(Run([](WorkContext& context) {
     EXPECT_TRUE(context.takeover());
     EXPECT_EQ(context.previous()->fence, 6);
