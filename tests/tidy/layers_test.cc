@@ -48,6 +48,7 @@ const std::map<std::string, Folders> kMayInclude = {
     // Of what is installed, <onced/client/...>, and nothing in the tree.
     {"client/examples/charge", {}},
     {"client/examples/webhook", {}},
+    {"client/examples/payments", {}},
 };
 
 // Whose headers may be included where, by how they start.
@@ -61,10 +62,11 @@ const std::map<std::string, Folders> kLibraries = {
     {"nlohmann/", {"client/cpp"}},
     {"openssl/", {"server/base", "server/identity", "client/cpp"}},
     {"grpc/", {"server/rpc"}},
-    {"grpcpp/", {"server/rpc", "client/cpp", "client/fake"}},
+    {"grpcpp/", {"server/rpc", "client/cpp", "client/fake", "client/examples/payments"}},
     {"grpc++/", {}},
     {"google/protobuf/", {"server/rpc", "client/cpp", "client/cli"}},
     {"google/rpc/", {"server/rpc", "client/cpp", "client/cli"}},
+    {"sqlite3.h", {"client/examples/payments"}},
     {"gtest/", {}},
     {"gmock/", {}},
 };
@@ -167,6 +169,8 @@ const struct {
     {"curl_in_rpc", "server/rpc/a.cc", "#include <curl/curl.h>", false},
     {"json_in_its_place", "client/cpp/a.cc", "#include <nlohmann/json.hpp>", true},
     {"json_in_config", "server/config/a.cc", "#include <nlohmann/json.hpp>", false},
+    {"sqlite_in_its_place", "client/examples/payments/a.cc", "#include <sqlite3.h>", true},
+    {"sqlite_in_charge", "client/examples/charge/a.cc", "#include <sqlite3.h>", false},
     {"test_library", "server/base/a.h", "#include <gtest/gtest_prod.h>", false},
     {"no_row", "server/attic/a.cc", "", false},
     {"comment", "server/base/a.h", "// #include \"server/ledger/record.h\"", true},
