@@ -49,6 +49,7 @@ const std::map<std::string, Folders> kMayInclude = {
     {"client/examples/charge", {}},
     {"client/examples/webhook", {}},
     {"client/examples/payments", {}},
+    {"client/examples/queue", {}},
 };
 
 // Whose headers may be included where, by how they start.
@@ -67,6 +68,7 @@ const std::map<std::string, Folders> kLibraries = {
     {"google/protobuf/", {"server/rpc", "client/cpp", "client/cli"}},
     {"google/rpc/", {"server/rpc", "client/cpp", "client/cli"}},
     {"sqlite3.h", {"client/examples/payments"}},
+    {"hiredis/", {"client/examples/queue"}},
     {"gtest/", {}},
     {"gmock/", {}},
 };
