@@ -1,7 +1,6 @@
 #include "client/cpp/error.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
@@ -101,16 +100,16 @@ absl::Status ToAbslStatus(const ErrorDetails& details) {
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   const auto code = static_cast<grpc::StatusCode>(status.code());
-  std::string message(status.message());
+  const std::string message(status.message());
   const absl::optional<absl::Cord> payload = status.GetPayload(kPayload);
   google::rpc::Status proto;
   if (!payload.has_value() || !proto.ParseFromString(std::string(*payload))) {
-    return {code, std::move(message)};
+    return {code, message};
   }
   // Some clients take the code and the message from here, too.
   proto.set_code(code);
   if (std::all_of(message.begin(), message.end(), absl::ascii_isascii)) proto.set_message(message);
-  return {code, std::move(message), proto.SerializeAsString()};
+  return {code, message, proto.SerializeAsString()};
 }
 
 ErrorDetails DetailsOf(const absl::Status& status) {

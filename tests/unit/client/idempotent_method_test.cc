@@ -10,6 +10,7 @@
 #include "google/rpc/status.pb.h"
 #include "grpcpp/test/server_context_test_spouse.h"
 #include "gtest/gtest.h"
+#include "tests/integration/charges/charges.h"
 #include "tests/unit/client/fake_server.h"
 #include "tests/unit/client/scripted_stub.h"
 
@@ -587,7 +588,24 @@ TEST_F(IdempotentMethodTest, SendsTheTraceContext) {
   EXPECT_EQ(server.commit.traceparent, "00-1-2-01");
   EXPECT_EQ(server.commit.tracestate, "vendor=1");
   // A call that has no deadline is no reason to wait for ever.
-  EXPECT_LE(server.reserve.time_left, std::chrono::seconds(5));
+  EXPECT_LT(server.reserve.time_left, std::chrono::minutes(1));
+}
+
+TEST_F(IdempotentMethodTest, SendsItsCallersDeadline) {
+  FakeServer server;
+  server.reserve.response = service_.FreshAnswer();
+  options_.observer = nullptr;
+  integration::ChargesServer charges(Client::Connect(server.target()), options_);
+  charges.handle = [](auto&, auto&, const auto&, auto&) { return grpc::Status::OK; };
+  const auto stub = test::charges::Charges::NewStub(
+      grpc::CreateChannel(charges.address(), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  context.AddMetadata(kKeyMetadata, "k");
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::hours(2));
+  const grpc::Status status = stub->Charge(&context, request_, &response_);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_GT(server.reserve.time_left, std::chrono::hours(1));
+  EXPECT_LT(server.reserve.time_left, std::chrono::hours(3));
 }
 
 }  // namespace
