@@ -27,8 +27,10 @@ class Endpoint {
   //   Onced-Fence                   grows with each hand-over of it. Keep the largest one beside
   //                                 what the event changes, and refuse a smaller one: it is of
   //                                 a gateway that was frozen, and goes on too late
-  //   Onced-Takeover                the fence of an earlier hand-over that nobody knows the end of:
-  //                                 look whether its effect is there before you do it again
+  //   Onced-Takeover                nobody knows what became of an earlier hand-over, which had
+  //   this
+  //                                 fence or a smaller one: look whether its effect is there before
+  //                                 you do it again
   //
   // What it answered, whatever that is. UNAVAILABLE: it wasn't reached, so that surely nothing
   // happened. Other errors: nobody knows.

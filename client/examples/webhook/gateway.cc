@@ -84,8 +84,10 @@ struct ToAnswer {
   Answer operator()(const oc::Unresolved&) const {
     return Problem(409, "Unresolved", "An operator has to look at this event.");
   }
-  Answer operator()(const oc::NothingDone&) const {
-    return RetryAfter({}, Problem(503, "Not handed on", "The endpoint didn't take it."));
+  // A takeover isn't released, so that the next is marked as one, too: it has to wait.
+  Answer operator()(const oc::NothingDone& nothing) const {
+    return RetryAfter(nothing.released.ok() ? absl::ZeroDuration() : lease,
+                      Problem(503, "Not handed on", "The endpoint didn't take it."));
   }
   Answer operator()(const oc::Undecided&) const {
     return RetryAfter(lease, Problem(502, "Unknown", "Nobody knows what the endpoint did."));

@@ -271,6 +271,22 @@ INSTANTIATE_TEST_SUITE_P(Failures, TakeoverTest,
                                          Failure{"hangs", Endpoint::Behaviour::kHang, 0, "500ms"}),
                          [](const auto& row) { return std::string(row.param.name); });
 
+// Also if the one that took over did nothing: of the first nobody knows still.
+TEST_F(WebhookTest, MarksTakeoversUntilOneSucceeds) {
+  endpoint_.Listen();
+  endpoint_.Set(Endpoint::Behaviour::kAnswer, 500);
+  StartGateway(kShortLease);
+  EXPECT_THAT(Deliver("evt_1"), IsProblem(502));
+  endpoint_.Set(Endpoint::Behaviour::kAnswer, 429);
+  integration::Await("the event to be turned away", [&] { return Deliver("evt_1").status == 503; });
+  endpoint_.Set(Endpoint::Behaviour::kAnswer);
+  EXPECT_EQ(DeliverUntilTaken("evt_1").body, "done 3");
+  const std::vector<Endpoint::Request> requests = endpoint_.requests();
+  ASSERT_THAT(requests, SizeIs(3));
+  EXPECT_EQ(requests[1].Header("Onced-Takeover"), requests[0].Header("Onced-Fence"));
+  EXPECT_EQ(requests[2].Header("Onced-Takeover"), requests[1].Header("Onced-Fence"));
+}
+
 TEST_F(WebhookTest, GoesOnByAnotherAfterACrash) {
   endpoint_.Listen();
   endpoint_.Set(Endpoint::Behaviour::kHang);
