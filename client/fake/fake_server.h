@@ -16,6 +16,8 @@
 namespace onced::client {
 
 // What a namespace allows, as the server's configuration has it; the defaults are the server's.
+// Each default lies within its bounds, and these within the server's own: see
+// docs/configuration.md.
 struct FakePolicy {
   // `on_lapse: HOLD`: nobody takes over from a holder that vanished.
   bool hold_on_lapse = false;
