@@ -24,7 +24,8 @@ namespace onced::client {
 struct ClientOptions {
   ConnectOptions connect = {};
   // How long a call may take with all its attempts, if it has no deadline of its own; a
-  // Reserve that waits has its `wait_timeout` on top. Positive.
+  // Reserve that waits has its `wait_timeout` on top. Positive, else every call is an
+  // INVALID_ARGUMENT.
   absl::Duration timeout = absl::Seconds(5);
   RetryPolicy retry = {};
 };

@@ -50,6 +50,15 @@ struct ClientCore {
   std::atomic<std::int64_t> retries = 0;
   std::atomic<std::int64_t> unprotected_runs = 0;
 
+  // Whether the caller doesn't want it any more, and why.
+  absl::Status CallersEnd(const CallOptions& call) const {
+    if (call.stop.stop_requested()) return absl::CancelledError("the caller has cancelled");
+    if (call.deadline <= clock.WallNow()) {
+      return absl::DeadlineExceededError("the caller's deadline has passed");
+    }
+    return absl::OkStatus();
+  }
+
   // By `clock`, whatever the wall clock does meanwhile.
   absl::Time DeadlineOf(const CallOptions& call, absl::Duration timeout) const {
     if (call.deadline == absl::InfiniteFuture()) return clock.Now() + timeout;
@@ -72,6 +81,9 @@ struct ClientCore {
                                                                  const Request&, Response*),
                                     const Request& request, const CallOptions& call,
                                     absl::Duration timeout, Sent* sent = nullptr) {
+    if (options.timeout <= absl::ZeroDuration()) {
+      return absl::InvalidArgumentError("the client's timeout is not positive");
+    }
     const absl::Time deadline = DeadlineOf(call, timeout);
     for (int attempt = 1;; ++attempt) {
       if (call.stop.stop_requested()) return absl::CancelledError("the caller has cancelled");

@@ -65,7 +65,7 @@ struct MethodOptions {
   std::optional<absl::Duration> lease_ttl = {};
   std::optional<absl::Duration> wait_timeout = {};
   std::optional<absl::Duration> retention_ttl = {};
-  absl::Duration settle_timeout = absl::Seconds(30);
+  absl::Duration settle_timeout = absl::Minutes(1);
   absl::Duration keep_max = absl::Hours(24);
   // Nothing: without onced the handler isn't run, and the call fails as UNAVAILABLE.
   std::optional<FailOpen> fail_open = {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
@@ -14,8 +15,6 @@ namespace {
 
 // Of a call on a lease so short that a third of it is too little for any network.
 constexpr absl::Duration kTimeoutMin = absl::Seconds(1);
-// Between two calls, whatever the server says of the lease's end.
-constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
 
 }  // namespace
 
@@ -31,18 +30,22 @@ absl::StatusOr<std::unique_ptr<LeaseKeeper>> LeaseKeeper::Start(Reservation& res
 
 LeaseKeeper::LeaseKeeper(Reservation& reservation, const Options& options)
     : reservation_(reservation),
+      core_(reservation.state_->client.core()),
       options_(options),
-      end_(reservation.state_->client.core().clock.Now() + options.keep_max),
-      thread_(reservation.state_->client.core().start_thread(
-          [this](const std::stop_token& stop) { Run(stop); })) {}
+      end_(core_.clock.Now() + options.keep_max),
+      lease_ttl_(options.lease_ttl),
+      thread_(core_.start_thread([this](const std::stop_token& stop) { Run(stop); })) {}
 
 LeaseKeeper::~LeaseKeeper() = default;  // The thread's own destructor stops and joins it.
 
 void LeaseKeeper::Run(const std::stop_token& stop) {
-  const ClientCore& core = reservation_.state_->client.core();
-  std::optional<absl::Time> next = Due();
-  while (next.has_value() && *next < end_ && core.clock.SleepUntil(*next, stop)) {
-    next = Extend(stop);
+  absl::Time next = Due();
+  while (true) {
+    if (next >= end_) next = absl::InfiniteFuture();
+    const absl::Time wake = std::min(next, Over());
+    if (wake == absl::InfiniteFuture() || !core_.clock.SleepUntil(wake, stop)) return;
+    if (reservation_.lease_left() <= absl::ZeroDuration()) lost_.request_stop();
+    if (core_.clock.Now() >= next) next = TryExtend(stop);
   }
 }
 
@@ -50,24 +53,72 @@ absl::Time LeaseKeeper::Due() const {
   return reservation_.lease_end() - reservation_.lease() * 2 / 3;
 }
 
-std::optional<absl::Time> LeaseKeeper::Extend(const std::stop_token& stop) {
-  const ClientCore& core = reservation_.state_->client.core();
-  const absl::Duration timeout =
-      std::min(core.options.timeout, std::max(reservation_.lease() / 3, kTimeoutMin));
-  CallOptions call = options_.call;
-  call.deadline = core.clock.WallNow() + timeout;
-  call.stop = stop;
-  const absl::Status status = reservation_.Extend({.lease_ttl = options_.lease_ttl}, call);
+absl::Time LeaseKeeper::Over() const {
+  return lost_.stop_requested() ? absl::InfiniteFuture() : reservation_.lease_end();
+}
+
+absl::Time LeaseKeeper::TryExtend(const std::stop_token& stop) {
+  try {
+    return Extend(stop);
+  } catch (...) {
+    // Such as for a lack of memory: the work goes on, and so does this.
+    ++failures_;
+    return After(PauseMax());
+  }
+}
+
+absl::Time LeaseKeeper::Extend(const std::stop_token& stop) {
+  const absl::Status status = Send(stop);
   if (status.ok()) {
     failures_ = 0;
-    return std::max(Due(), core.clock.Now() + kPauseMin);
+    return std::max(Due(), After(kPauseMin));
   }
-  const Fate fate = FateOf(status);
-  if (fate == Fate::kUnknown || fate == Fate::kRefused) {
-    return core.clock.Now() + PauseAfter(core.options.retry, ++failures_, status, core.uniform);
+  switch (FateOf(status)) {
+    case Fate::kUnknown:
+      return After(std::min(PauseAfter(core_.options.retry, ++failures_, status, core_.uniform),
+                            PauseMax()));
+    case Fate::kRefused:
+      return AfterRefusal();
+    case Fate::kSuperseded:
+    case Fate::kCommittedDifferently:
+    case Fate::kAlreadyCommitted:
+    case Fate::kGone:
+      break;
   }
   lost_.request_stop();
-  return std::nullopt;
+  return absl::InfiniteFuture();
+}
+
+absl::Time LeaseKeeper::AfterRefusal() {
+  // The policy's bounds are others by now than when it was granted, perhaps.
+  if (std::exchange(lease_ttl_, std::nullopt).has_value()) return After(kPauseMin);
+  lost_.request_stop();
+  return absl::InfiniteFuture();
+}
+
+absl::Time LeaseKeeper::After(absl::Duration pause) const {
+  return core_.clock.Now() + std::max(pause, kPauseMin);
+}
+
+absl::Status LeaseKeeper::Send(const std::stop_token& stop) {
+  CallOptions call = options_.call;
+  call.deadline = core_.clock.WallNow() + Timeout();
+  call.stop = stop;
+  return reservation_.Extend({.lease_ttl = lease_ttl_}, call);
+}
+
+absl::Duration LeaseKeeper::Timeout() const {
+  const absl::Duration timeout =
+      std::min(core_.options.timeout, std::max(reservation_.lease() / 3, kTimeoutMin));
+  const absl::Duration left = reservation_.lease_left();
+  // The lease's end is not to be noticed later for a call that hangs.
+  return left > absl::ZeroDuration() ? std::min(timeout, left) : timeout;
+}
+
+absl::Duration LeaseKeeper::PauseMax() const {
+  const absl::Duration often = reservation_.lease() / 6;
+  const absl::Duration left = reservation_.lease_left();
+  return left > absl::ZeroDuration() ? std::min(often, left / 2) : often;
 }
 
 }  // namespace onced::client

@@ -1,22 +1,16 @@
 #include "client/cpp/run_once.h"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "client/cpp/client_core.h"
 #include "client/cpp/lease_keeper.h"
-#include "client/cpp/request_id.h"
 #include "client/cpp/reservation_state.h"
+#include "client/cpp/reserving.h"
 #include "client/cpp/settle.h"
 
 namespace onced::client {
 namespace {
-
-// No policy allows one call to wait longer.
-constexpr absl::Duration kWaitPerCallMax = absl::Seconds(60);
-// Between two calls, whatever the server asks for.
-constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
 
 absl::Status Check(const RunOptions& options, const Work& work) {
   const auto missing = [](const char* what) { return absl::InvalidArgumentError(what); };
@@ -61,16 +55,15 @@ class Run {
  public:
   Run(const Client& client, const Key& key, const std::string& fingerprint,
       const RunOptions& options, const Work& work)
-      : client_(client),
-        core_(client.core()),
+      : core_(client.core()),
         key_(key),
-        fingerprint_(fingerprint),
         options_(options),
-        work_(work) {}
+        work_(work),
+        reserving_(client, key, fingerprint, options) {}
 
   absl::StatusOr<RunOutcome> operator()() {
     if (absl::Status end = CallersEnd(); !end.ok()) return end;
-    absl::StatusOr<ReserveOutcome> reserved = ReserveOrWait();
+    absl::StatusOr<ReserveOutcome> reserved = reserving_.Wait();
     if (!reserved.ok()) return WithoutService(reserved.status());
     if (Fresh* fresh = std::get_if<Fresh>(&*reserved)) return OnFresh(fresh->reservation);
     if (auto* replayed = std::get_if<Replayed>(&*reserved)) return std::move(*replayed);
@@ -82,49 +75,12 @@ class Run {
  private:
   // ---- Before the work ----
 
-  // Whether the caller doesn't want it any more, and why.
-  absl::Status CallersEnd() const {
-    if (options_.call.stop.stop_requested())
-      return absl::CancelledError("the caller has cancelled");
-    if (options_.call.deadline <= core_.clock.WallNow()) {
-      return absl::DeadlineExceededError("the caller's deadline has passed");
-    }
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<ReserveOutcome> ReserveOrWait() {
-    ReserveOptions options{.fingerprint = fingerprint_,
-                           .owner = options_.owner,
-                           .request_id = NewRequestId(),
-                           .lease_ttl = options_.lease_ttl};
-    const absl::Time start = core_.clock.Now();
-    while (true) {
-      if (options_.wait_timeout.has_value()) {
-        const absl::Duration rest = start + *options_.wait_timeout - core_.clock.Now();
-        options.wait_timeout = std::clamp(rest, absl::ZeroDuration(), kWaitPerCallMax);
-      }
-      absl::StatusOr<ReserveOutcome> reserved = client_.Reserve(key_, options, options_.call);
-      if (!reserved.ok() || !std::holds_alternative<Conflict>(*reserved)) return reserved;
-      held_ = true;
-      const absl::Duration pause =
-          std::max(std::get<Conflict>(*reserved).holder.retry_delay, kPauseMin);
-      if (!MayWait(start, pause)) return reserved;
-      // Ignored: the next call looks at the stop.
-      (void)core_.clock.SleepUntil(core_.clock.Now() + pause, options_.call.stop);
-    }
-  }
-
-  // Whether there is time for another Reserve after that pause.
-  bool MayWait(absl::Time start, absl::Duration pause) const {
-    const absl::Time end = start + options_.wait_timeout.value_or(absl::ZeroDuration());
-    return core_.clock.Now() + pause < end &&
-           core_.clock.WallNow() + pause < options_.call.deadline;
-  }
+  absl::Status CallersEnd() const { return core_.CallersEnd(options_.call); }
 
   absl::StatusOr<RunOutcome> WithoutService(const absl::Status& error) {
-    const bool out_of_reach = absl::IsUnavailable(error) || absl::IsDeadlineExceeded(error);
     // Where another was seen at work, doing it too is no risk but a certainty.
-    if (!options_.fail_open.has_value() || !out_of_reach || held_ || !CallersEnd().ok()) {
+    if (!options_.fail_open.has_value() || !OutOfReach(core_, error) || reserving_.held() ||
+        !CallersEnd().ok()) {
       return error;
     }
     core_.unprotected_runs.fetch_add(1, std::memory_order_relaxed);
@@ -142,9 +98,24 @@ class Run {
     if (absl::Status end = CallersEnd(); !end.ok()) return end;
     // Of a default lease that may have been granted to an earlier Reserve nobody here knows how
     // long it was.
-    const bool rest = !options_.lease_ttl.has_value() && (held_ || reservation.state_->repeated);
+    const bool rest =
+        !options_.lease_ttl.has_value() && (reserving_.held() || reservation.state_->repeated);
     if (!rest && reservation.lease_left() >= reservation.lease() * 2 / 3) return absl::OkStatus();
-    return reservation.Extend({.lease_ttl = options_.lease_ttl}, options_.call);
+    return Renew(reservation);
+  }
+
+  // That it was extended says nothing of now, if the answer took long: the lease may be over, and
+  // another at work.
+  absl::Status Renew(Reservation& reservation) const {
+    constexpr int kAttemptsMax = 2;
+    for (int attempt = 1; attempt <= kAttemptsMax; ++attempt) {
+      const absl::Status extended =
+          reservation.Extend({.lease_ttl = options_.lease_ttl}, options_.call);
+      if (!extended.ok()) return extended;
+      if (absl::Status end = CallersEnd(); !end.ok()) return end;
+      if (reservation.lease_left() >= reservation.lease() / 3) return absl::OkStatus();
+    }
+    return absl::UnavailableError("the lease is shorter than the way to the service");
   }
 
   // All that can fail before the work.
@@ -162,7 +133,7 @@ class Run {
     const absl::StatusOr<std::unique_ptr<LeaseKeeper>> keeper = Begin(reservation);
     if (!keeper.ok()) {
       // Nothing was done here, surely.
-      if (MayRelease(reservation)) (void)reservation.Release();  // Ignored: then it lapses.
+      if (!IsTakeover(reservation)) (void)reservation.Release();  // Ignored: then it lapses.
       return keeper.status();
     }
     WorkContext context(&reservation, keeper->get(), options_.lease_ttl);
@@ -176,7 +147,7 @@ class Run {
         return NothingDone{.executed = executed,
                            .outcome = std::move(ended.outcome),
                            .exception = std::move(ended.exception),
-                           .released = Release(reservation)};
+                           .released = Release(reservation, context)};
       case Verdict::kUnknown:
         break;
     }
@@ -225,18 +196,19 @@ class Run {
     return NotCommitted{.executed = executed,
                         .result = std::move(result),
                         .reason = ReasonOf(FateOf(status)),
-                        .error = status};
+                        .error = status,
+                        .token = reservation.token()};
+  }
+
+  static bool IsTakeover(const Reservation& reservation) {
+    return reservation.previous().has_value();
   }
 
   // Who releases a key says that nothing happened. Of a takeover nobody can say that for the run
-  // before it: the next one would not be told of it, and do again what that one did. It lapses
-  // instead, so that the next takes over, too.
-  static bool MayRelease(const Reservation& reservation) {
-    return !reservation.previous().has_value();
-  }
-
-  absl::Status Release(Reservation& reservation) const {
-    if (!MayRelease(reservation)) {
+  // before it, unless the work has looked: the next one would not be told of it, and do again what
+  // that one did. It lapses instead, so that the next takes over, too.
+  absl::Status Release(Reservation& reservation, const WorkContext& context) const {
+    if (IsTakeover(reservation) && !context.nothing_before_) {
       return absl::FailedPreconditionError("a takeover is not released: it lapses");
     }
     return Settle(core_, options_.settle_timeout, [&](const CallOptions& call) {
@@ -250,36 +222,13 @@ class Run {
     return call;
   }
 
-  const Client& client_;
   ClientCore& core_;
   const Key& key_;
-  const std::string& fingerprint_;
   const RunOptions& options_;
   const Work& work_;
 
-  bool held_ = false;  // Another was seen to have the key.
+  Reserving reserving_;
 };
-
-const std::optional<Previous>& WorkContext::previous() const {
-  static const std::optional<Previous> kNone;
-  return unprotected() ? kNone : reservation_->previous();
-}
-
-std::int64_t WorkContext::fence() const { return unprotected() ? 0 : reservation_->fence(); }
-int WorkContext::attempt() const { return unprotected() ? 0 : reservation_->attempt(); }
-
-std::stop_token WorkContext::lost() const {
-  return unprotected() ? std::stop_token() : keeper_->lost();
-}
-
-absl::Duration WorkContext::lease_left() const {
-  return unprotected() ? absl::InfiniteDuration() : reservation_->lease_left();
-}
-
-absl::Status WorkContext::SaveCheckpoint(const std::string& checkpoint) {
-  if (unprotected()) return absl::FailedPreconditionError("the run is unprotected");
-  return reservation_->Extend({.lease_ttl = lease_ttl_, .checkpoint = checkpoint});
-}
 
 absl::StatusOr<RunOutcome> RunOnce(const Client& client, const Key& key,
                                    const std::string& fingerprint, const RunOptions& options,

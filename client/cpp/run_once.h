@@ -1,6 +1,7 @@
 // Work that is done once, however often it is asked for.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -38,8 +39,15 @@ class WorkContext {
   // The service could not be reached, and the run goes on without it: see FailOpen.
   bool unprotected() const { return reservation_ == nullptr; }
 
-  // A stop is requested once another was granted the key, or it was settled by an operator:
-  // nothing more should be done. Noticed when the lease is next extended, not at once.
+  // After a takeover: the work has looked, the earlier holder's effect isn't there, and it can't
+  // come any more. Then Verdict::kRelease frees the key as after a first run, and the next run
+  // is told of nobody; else the key lapses, so that the next one looks, too.
+  void NothingHappenedBefore() { nothing_before_ = true; }
+
+  // A stop is requested once another was granted the key, it was settled by an operator, or the
+  // lease is over without a word from the service: nothing more should be done. The first two are
+  // noticed when the lease is next extended, not at once. It is never requested where the run is
+  // unprotected.
   std::stop_token lost() const;
   // How much of the lease is left: as Reservation's. Not positive: the service could not be
   // reached to extend it, and somebody else may do the work by now. Infinite if the run
@@ -59,6 +67,7 @@ class WorkContext {
   Reservation* reservation_;  // nullptr: unprotected; and so the next.
   const LeaseKeeper* keeper_;
   std::optional<absl::Duration> lease_ttl_;
+  std::atomic<bool> nothing_before_ = false;
 };
 
 // Has the effect, and says what came of it. An error has nothing to be stored; an exception is
@@ -66,7 +75,9 @@ class WorkContext {
 using Work = std::function<absl::StatusOr<Result>(WorkContext& context)>;
 
 // Doing the work although the service can't be reached. Where a second effect is worse than none,
-// don't.
+// don't. Nor is it done after an error of the service's own (but for DRAINING), where the token's
+// file can't be read, where the caller has given up, and where another has the key: it was told so,
+// or a Reserve with a `wait_timeout` went on for more than 1 s.
 struct FailOpen {
   // Told of each such run before it starts, with the error of the Reserve. Required.
   std::function<void(const Key& key, const absl::Status& error)> report;
@@ -81,9 +92,15 @@ struct RunOptions {
 
   // As in ReserveOptions.
   std::string owner = {};
+  // Names this execution. Empty: a new one is drawn for each call of RunOnce(), which is right
+  // but where an error is answered by calling it again: draw one by NewRequestId() and give both
+  // calls the same, so that the second has the grant of which the first didn't hear. Never give
+  // it to two calls at once, nor again after any outcome: the grant would be had twice.
+  std::string request_id = {};
   std::optional<absl::Duration> lease_ttl = {};
   // How long to wait while another has the key; may be longer than the service lets one
-  // call wait, 60 s. Nothing: as the namespace's policy says, 0 unless configured.
+  // call wait, 60 s. A policy that allows less makes it an INVALID_ARGUMENT. Nothing: as the
+  // namespace's policy says, 0 unless configured.
   std::optional<absl::Duration> wait_timeout = {};
   // As in CommitOptions.
   std::optional<absl::Duration> retention_ttl = {};
@@ -92,8 +109,8 @@ struct RunOptions {
   // the Reserve and the wait. Once the work runs they have no effect: it is to look at them
   // itself, and what it has done is committed whatever they say.
   CallOptions call = {};
-  // How long a Commit or Release is repeated until it is answered. Positive.
-  absl::Duration settle_timeout = absl::Seconds(30);
+  // How long a Commit or Release is repeated, at most, until it is answered. Positive.
+  absl::Duration settle_timeout = absl::Minutes(1);
   // How long the lease is extended at most, from the grant on: work that hangs for longer
   // lapses. Not negative; zero: it isn't extended.
   absl::Duration keep_max = absl::Hours(24);
@@ -122,8 +139,8 @@ struct NothingDone {
   absl::StatusOr<Result> outcome = absl::UnknownError("");
   std::exception_ptr exception = {};
   // OK: the key is free again. Else it lapses by itself, or isn't this caller's any more.
-  // FAILED_PRECONDITION of a takeover, which is never released: the next run must be told of the
-  // one that this one took over from.
+  // FAILED_PRECONDITION of a takeover, which isn't released unless the work has called
+  // NothingHappenedBefore(): the next run must be told of the one that this one took over from.
   absl::Status released = {};
 };
 // Run here, and nobody knows whether anything happened: the key is left to lapse.
@@ -151,6 +168,9 @@ struct NotCommitted {
   Result result = {};
   Reason reason = Reason::kUnknown;
   absl::Status error = {};
+  // The reservation's, a secret: of kUnknown, for Client::Commit() later on. A late commit counts
+  // as long as nobody took over.
+  std::string token = {};
 };
 // Run here without the service: nothing is stored, and others may have done it too.
 struct Unprotected {
@@ -171,14 +191,17 @@ using RunOutcome = std::variant<Done, Replayed, Conflict, Mismatch, Unresolved, 
 // given back if the service could be reached; an answer that was lost may leave one that
 // lapses at the end of its lease.
 //
-// Threads: blocks, for the wait, the work, and at most `settle_timeout`; the work runs on the
-//          calling thread. One more thread extends the lease.
+// Threads: blocks, for the wait, the work, and at most `settle_timeout`; before the work also for
+//          an Extend or two and a Release, each at most ClientOptions::timeout. The work runs on
+//          the calling thread. One more thread extends the lease.
 [[nodiscard]] absl::StatusOr<RunOutcome> RunOnce(const Client& client, const Key& key,
                                                  const std::string& fingerprint,
                                                  const RunOptions& options, const Work& work);
 
 // What to tell the caller's own caller: the result of Done, Replayed, NotCommitted, and of
-// an Unprotected whose work returned one; else nullptr.
+// an Unprotected whose work returned one; else nullptr. Part of `outcome`, so that of one that is
+// gone at once there is none.
 const Result* ResultOf(const RunOutcome& outcome);
+const Result* ResultOf(const RunOutcome&& outcome) = delete;
 
 }  // namespace onced::client

@@ -5,6 +5,22 @@
 #include "client/cpp/error.h"
 
 namespace onced::client {
+namespace {
+
+// What the last attempt has at least to be answered in, where the budget allows it.
+constexpr absl::Duration kLastTimeout = absl::Seconds(1);
+
+absl::Status Try(const std::function<absl::Status(const CallOptions&)>& attempt,
+                 const CallOptions& call) {
+  try {
+    return attempt(call);
+  } catch (...) {
+    // As little is known as after an answer that was lost.
+    return absl::InternalError("the call threw an exception");
+  }
+}
+
+}  // namespace
 
 Fate FateOf(const absl::Status& error) {
   const ErrorDetails details = DetailsOf(error);
@@ -27,14 +43,20 @@ Fate FateOf(const absl::Status& error) {
 absl::Status Settle(ClientCore& core, absl::Duration budget,
                     const std::function<absl::Status(const CallOptions&)>& attempt) {
   const absl::Time end = core.clock.Now() + budget;
+  const absl::Time last = end - std::min(kLastTimeout, budget / 4);
+  absl::Duration timeout = core.options.timeout;
   for (int attempts = 1;; ++attempts) {
-    const absl::Duration timeout = std::min(core.options.timeout, end - core.clock.Now());
-    absl::Status status = attempt({.deadline = core.clock.WallNow() + timeout});
+    const absl::Duration rest = end - core.clock.Now();
+    absl::Status status =
+        Try(attempt, {.deadline = core.clock.WallNow() + std::min(timeout, rest)});
     if (status.ok() || FateOf(status) != Fate::kUnknown) return status;
-    const absl::Time again =
-        core.clock.Now() + PauseAfter(core.options.retry, attempts, status, core.uniform);
-    if (again >= end) return status;
-    (void)core.clock.SleepUntil(again, {});  // Ignored: nobody can stop it.
+    const absl::Time now = core.clock.Now();
+    if (now >= last) return status;
+    // A large result never gets through a thin line in the same time.
+    if (absl::IsDeadlineExceeded(status)) timeout *= 2;
+    const absl::Duration pause =
+        std::max(PauseAfter(core.options.retry, attempts, status, core.uniform), kPauseMin);
+    (void)core.clock.SleepUntil(std::min(now + pause, last), {});  // Ignored: nobody can stop it.
   }
 }
 

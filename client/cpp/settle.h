@@ -21,9 +21,10 @@ enum class Fate {
 };
 Fate FateOf(const absl::Status& error);
 
-// Calls `attempt`, whose calls each have the client's own timeout, until it succeeds,
-// its error is anything but Fate::kUnknown, or `budget` is over; pauses as by the
-// policy, with attempts without number. Nobody's stop ends it. The last answer.
+// Calls `attempt` until it succeeds, its error is anything but Fate::kUnknown, or `budget` is
+// over; pauses as by the policy, with attempts without number. Each has the client's own timeout,
+// which is doubled whenever it was too short; an exception of it is one more unknown. Nobody's
+// stop ends it. The last answer.
 absl::Status Settle(ClientCore& core, absl::Duration budget,
                     const std::function<absl::Status(const CallOptions&)>& attempt);
 

@@ -3,72 +3,18 @@
 #include <set>
 #include <stdexcept>
 
-#include "client/cpp/settle.h"
+#include "client/cpp/security.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/client/fake_server.h"
-#include "tests/unit/client/scripted_stub.h"
+#include "tests/unit/client/run_once_fixture.h"
 
 namespace onced::client {
 namespace {
 
 using testing::Each;
 using testing::Ge;
-using testing::IsEmpty;
 using testing::SizeIs;
-
-const Key kKey{"shop", "order-1"};
-const absl::Duration kThird = ScriptedService::kLease / 3;
-
-const char* NameOf(const absl::StatusOr<RunOutcome>& outcome) {
-  constexpr const char* kNames[] = {"Done",      "Replayed",     "Conflict",
-                                    "Mismatch",  "Unresolved",   "NothingDone",
-                                    "Undecided", "NotCommitted", "Unprotected"};
-  return outcome.ok() ? kNames[outcome->index()] : "error";
-}
-
-Classifier Always(Verdict verdict) {
-  return [verdict](const auto&) { return verdict; };
-}
-
-class RunOnceTest : public testing::Test {
- protected:
-  RunOnceTest() { options_.classifier = CommitResults; }
-
-  absl::StatusOr<RunOutcome> Run(const Work& work) {
-    return RunOnce(client_, kKey, "fp", options_, [&](WorkContext& context) {
-      ++runs_;
-      return work(context);
-    });
-  }
-  absl::StatusOr<RunOutcome> Run() {
-    return Run([](WorkContext&) { return Result{.status_code = 201, .body = "done"}; });
-  }
-  template <typename T>
-  T Is(absl::StatusOr<RunOutcome> outcome) {
-    EXPECT_TRUE(outcome.ok() && std::holds_alternative<T>(*outcome))
-        << NameOf(outcome) << " " << outcome.status();
-    if (!outcome.ok() || !std::holds_alternative<T>(*outcome)) return T{};
-    return std::get<T>(*std::move(outcome));
-  }
-  v1::ReserveResponse TakeoverAnswer() const {
-    v1::ReserveResponse takeover = service_.FreshAnswer();
-    takeover.mutable_reservation()->set_attempt(3);
-    takeover.mutable_reservation()->mutable_previous()->set_fence(6);
-    takeover.mutable_reservation()->mutable_previous()->set_checkpoint("charged");
-    return takeover;
-  }
-  // How often each was called: to settle the key.
-  std::string Settled() const {
-    return "commit " + std::to_string(service_.commit.calls()) + " release " +
-           std::to_string(service_.release.calls());
-  }
-
-  ScriptedService service_;
-  Client client_ = service_.client();
-  RunOptions options_;
-  int runs_ = 0;
-};
 
 // ---- What is run, and what isn't ----
 
@@ -325,6 +271,30 @@ TEST_F(RunOnceTest, HandsOutWhatTheWorkReturnedThoughItIsNotStored) {
   EXPECT_EQ(DetailsOf(std::get<NotCommitted>(*outcome).error).reason, "SUPERSEDED");
 }
 
+TEST_F(RunOnceTest, WhatIsNotCommittedCanBeLater) {
+  service_.commit.OtherwiseFail(Broken());
+  const NotCommitted lost = Is<NotCommitted>(Run());
+  EXPECT_EQ(lost.reason, NotCommitted::Reason::kUnknown);
+  const std::size_t before = service_.commit.calls();
+  (void)client_.Commit(kKey, lost.token, lost.result);
+  const v1::CommitRequest sent = service_.commit.requests().at(before);
+  EXPECT_EQ(sent.token(), "token-7");
+  EXPECT_EQ(sent.result().body(), "done");
+}
+
+TEST_F(RunOnceTest, ACommitThatThrewIsSentAgain) {
+  service_.commit.Then([](const auto&, auto&) -> grpc::Status { throw std::bad_alloc(); });
+  Is<Done>(Run());
+  EXPECT_EQ(Settled(), "commit 2 release 0");
+}
+
+TEST_F(RunOnceTest, AReleaseThatThrewIsSentAgain) {
+  options_.classifier = Always(Verdict::kRelease);
+  service_.release.Then([](const auto&, auto&) -> grpc::Status { throw std::bad_alloc(); });
+  Is<NothingDone>(Run());
+  EXPECT_EQ(Settled(), "commit 0 release 2");
+}
+
 TEST_F(RunOnceTest, AnExceptionIsUnknownAndHandedOut) {
   options_.classifier = Always(Verdict::kRelease);  // Isn't asked.
   const Undecided undecided = Is<Undecided>(
@@ -407,6 +377,27 @@ TEST_F(RunOnceTest, ReleasesNoTakeover) {
   EXPECT_EQ(done.released.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(Settled(), "commit 0 release 0");
 }
+
+TEST_F(RunOnceTest, ReleasesATakeoverOfWhichTheWorkKnowsThatNothingHappened) {
+  options_.classifier = Always(Verdict::kRelease);
+  service_.ThenVerdict(TakeoverAnswer());
+  const NothingDone done = Is<NothingDone>(Run([](WorkContext& context) {
+    context.NothingHappenedBefore();
+    return Result{};
+  }));
+  EXPECT_TRUE(done.executed.takeover);
+  EXPECT_TRUE(done.released.ok());
+  EXPECT_EQ(Settled(), "commit 0 release 1");
+  options_.classifier = Always(Verdict::kUnknown);
+  service_.ThenVerdict(TakeoverAnswer());
+  Is<Undecided>(Run([](WorkContext& context) {
+    context.NothingHappenedBefore();
+    return Result{};
+  }));
+  EXPECT_EQ(Settled(), "commit 0 release 1");
+}
+
+// ---- The caller's own end, before the work ----
 
 TEST_F(RunOnceTest, SendsNothingForACallerThatHasStopped) {
   std::stop_source stop;
@@ -495,6 +486,50 @@ TEST_F(RunOnceTest, DoesNotWaitUnlessAsked) {
   EXPECT_EQ(FromProto(service_.reserve.requests()[1].wait_timeout()), absl::ZeroDuration());
 }
 
+TEST_F(RunOnceTest, WaitsALittleForAVerdictThatItDoesNotKnow) {
+  options_.wait_timeout = absl::Seconds(10);
+  v1::ReserveResponse unknown;
+  unknown.set_outcome(static_cast<v1::Outcome>(42));
+  service_.reserve.Otherwise([&](const auto&, auto& response) {
+    response = unknown;
+    return grpc::Status::OK;
+  });
+  Is<Conflict>(Run());
+  EXPECT_EQ(service_.reserve.calls(), 10u);
+}
+
+TEST_F(RunOnceTest, AsksForNoWaitThatIsOver) {
+  options_.wait_timeout = absl::Seconds(1);
+  service_.clock.oversleep = absl::Seconds(1);
+  service_.ThenVerdict(v1::OUTCOME_CONFLICT);
+  Is<Done>(Run());
+  EXPECT_EQ(FromProto(service_.reserve.requests().at(1).wait_timeout()), absl::ZeroDuration());
+}
+
+TEST_F(RunOnceTest, SendsTheCallersRequestId) {
+  options_.request_id = "mine";
+  Is<Done>(Run());
+  options_.request_id.clear();
+  Is<Done>(Run());
+  Is<Done>(Run());
+  const auto sent = service_.reserve.requests();
+  EXPECT_EQ(sent[0].request_id(), "mine");
+  EXPECT_THAT(sent[1].request_id(), SizeIs(32));
+  EXPECT_NE(sent[1].request_id(), sent[2].request_id());
+}
+
+TEST_F(RunOnceTest, RefusesAClientWithoutTime) {
+  for (const absl::Duration timeout : {absl::ZeroDuration(), -absl::Seconds(1)}) {
+    ScriptedService service({.timeout = timeout});
+    options_.fail_open = FailOpen{[](const auto&, const auto&) {}};
+    const auto outcome =
+        RunOnce(service.client(), kKey, "fp", options_, [](WorkContext&) { return Result{}; });
+    EXPECT_EQ(outcome.status().code(), absl::StatusCode::kInvalidArgument) << timeout;
+    EXPECT_EQ(service.client().Inspect(kKey).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(service.reserve.calls() + service.inspect.calls(), 0u);
+  }
+}
+
 // ---- Without the service ----
 
 TEST_F(RunOnceTest, FailsClosed) {
@@ -522,6 +557,9 @@ TEST_F(RunOnceTest, FailsOpenOnlyIfToldToAndReportsIt) {
     return Result{.body = "done"};
   }));
   EXPECT_EQ(run.outcome->body, "done");
+  const RunOutcome outcome = run;
+  ASSERT_NE(ResultOf(outcome), nullptr);
+  EXPECT_EQ(ResultOf(outcome)->body, "done");
   EXPECT_EQ(run.error.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(reports, testing::ElementsAre("order-1: connection refused"));
   EXPECT_EQ(client_.stats().unprotected_runs, 1);
@@ -538,6 +576,60 @@ TEST_F(RunOnceTest, FailsOpenOnlyWhereTheServiceIsOutOfReach) {
         code == grpc::StatusCode::UNAVAILABLE || code == grpc::StatusCode::DEADLINE_EXCEEDED;
     EXPECT_STREQ(NameOf(outcome), open ? "Unprotected" : "error") << code;
     EXPECT_EQ(runs_, open ? 1 : 0) << code;
+  }
+}
+
+TEST_F(RunOnceTest, FailsClosedWhereTheServiceItselfRefused) {
+  options_.fail_open = FailOpen{[](const auto&, const auto&) {}};
+  const struct {
+    const char* reason;
+    const char* want;
+  } kReasons[] = {
+      {"DRAINING", "Unprotected"}, {"OUTCOME_UNKNOWN", "error"}, {"STORE_FAILED", "error"}};
+  for (const auto& row : kReasons) {
+    service_.reserve.OtherwiseFail(ServiceError(absl::StatusCode::kUnavailable, row.reason));
+    EXPECT_STREQ(NameOf(Run()), row.want) << row.reason;
+  }
+}
+
+// A server that is there answers at once; one that lets a call wait has somebody to wait for.
+TEST_F(RunOnceTest, FailsClosedWhereACallThatMayWaitTookLong) {
+  options_.fail_open = FailOpen{[](const auto&, const auto&) {}};
+  const struct {
+    std::optional<absl::Duration> wait;
+    absl::Duration took;
+    const char* want;
+  } kCalls[] = {{absl::Seconds(10), absl::Seconds(1), "Unprotected"},
+                {absl::Seconds(10), absl::Milliseconds(1'001), "error"},
+                {absl::ZeroDuration(), absl::Seconds(5), "Unprotected"},
+                {std::nullopt, absl::Seconds(5), "Unprotected"}};
+  for (const auto& row : kCalls) {
+    options_.wait_timeout = row.wait;
+    service_.reserve.Then([&](const auto&, auto&) {
+      service_.clock.Advance(row.took);
+      return grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "timed out");
+    });
+    EXPECT_STREQ(NameOf(Run()), row.want) << row.took;
+  }
+}
+
+// gRPC says so as if it couldn't connect.
+TEST(RunOnceOverTheWire, FailsClosedWhereTheTokenCannotBeRead) {
+  FakeServer server;
+  const std::string none = testing::TempDir() + "no-such-folder/token";
+  const RunOptions options{.classifier = CommitResults,
+                           .fail_open = FailOpen{[](const auto&, const auto&) {}}};
+  const Client by_path = Client::Connect(
+      server.target(), {.connect = {.auth_token_file = none}, .retry = {.attempts_max = 1}});
+  const Client by_credentials = Client::Connect(
+      server.target(), {.connect = {.credentials = WithTokenFile(
+                                        grpc::experimental::LocalCredentials(LOCAL_TCP), none)},
+                        .retry = {.attempts_max = 1}});
+  for (const Client& client : {by_path, by_credentials}) {
+    const auto outcome =
+        RunOnce(client, kKey, "fp", options, [](WorkContext&) { return Result{}; });
+    EXPECT_STREQ(NameOf(outcome), "error");
+    EXPECT_TRUE(absl::IsUnavailable(outcome.status())) << outcome.status();
   }
 }
 
@@ -597,207 +689,6 @@ TEST_F(RunOnceTest, SavesCheckpoints) {
     EXPECT_EQ(request.lease_ttl().seconds(), 45);
   }
   EXPECT_EQ(saved, 1);
-}
-
-// ---- The lease ----
-
-TEST_F(RunOnceTest, ExtendsTheLeaseAtAThirdOfIt) {
-  Is<Done>(Run([this](WorkContext& context) {
-    service_.clock.Advance(kThird - absl::Milliseconds(1));
-    for (std::size_t times = 1; times <= 10; ++times) {
-      EXPECT_EQ(service_.extend.calls(), times - 1);
-      service_.clock.Advance(absl::Milliseconds(1));
-      service_.extend.AwaitCalls(times);
-      // Until it has heard the answer, and sleeps again.
-      while (context.lease_left() < ScriptedService::kLease) std::this_thread::yield();
-      (void)service_.clock.AwaitSleeper();
-      service_.clock.Advance(kThird - absl::Milliseconds(1));
-    }
-    return Result{};
-  }));
-  const auto sent = service_.extend.requests();
-  EXPECT_THAT(sent, SizeIs(10));
-  for (const auto& request : sent) {
-    EXPECT_EQ(request.token(), "token-7");
-    EXPECT_FALSE(request.has_lease_ttl());
-    EXPECT_FALSE(request.has_checkpoint());
-  }
-}
-
-TEST_F(RunOnceTest, ExtendsByTheLeaseThatWasAskedFor) {
-  options_.lease_ttl = ScriptedService::kLease;
-  Is<Done>(Run([this](WorkContext&) {
-    service_.clock.Advance(kThird);
-    service_.extend.AwaitCalls(1);
-    return Result{};
-  }));
-  EXPECT_EQ(FromProto(service_.extend.requests()[0].lease_ttl()), ScriptedService::kLease);
-}
-
-TEST_F(RunOnceTest, GoesOnExtendingWhereThatFails) {
-  service_.extend.ThenFail(Broken(), 1)
-      .ThenFail({grpc::StatusCode::DEADLINE_EXCEEDED, "timed out"})
-      .ThenFail(ServiceError(absl::StatusCode::kResourceExhausted, "QUEUE_FULL"));
-  Is<Done>(Run([this](WorkContext& context) {
-    service_.clock.Advance(kThird);
-    service_.extend.AwaitCalls(4);
-    while (context.lease_left() < ScriptedService::kLease) std::this_thread::yield();
-    EXPECT_FALSE(context.lost().stop_requested());
-    return Result{};
-  }));
-}
-
-TEST_F(RunOnceTest, ExtendsEvenWhatHasRunOut) {
-  service_.extend.Then([this](const auto&, auto&) {
-    service_.clock.Advance(2 * ScriptedService::kLease);
-    return grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "timed out");
-  });
-  Is<Done>(Run([this](WorkContext& context) {
-    service_.clock.Advance(kThird);
-    service_.extend.AwaitCalls(2);
-    while (context.lease_left() < ScriptedService::kLease) std::this_thread::yield();
-    return Result{};
-  }));
-}
-
-TEST_F(RunOnceTest, TellsTheWorkThatTheKeyIsLost) {
-  const struct {
-    absl::StatusCode code;
-    const char* reason;
-  } kLost[] = {{absl::StatusCode::kAborted, "SUPERSEDED"},
-               {absl::StatusCode::kAborted, "RESTORED"},
-               {absl::StatusCode::kNotFound, "NOT_RESERVED"},
-               {absl::StatusCode::kFailedPrecondition, "ALREADY_COMMITTED"}};
-  for (const auto& row : kLost) {
-    ScriptedService service;
-    service.extend.OtherwiseFail(ServiceError(row.code, row.reason));
-    const auto outcome = RunOnce(
-        service.client(), kKey, "", options_, [&](WorkContext& context) -> absl::StatusOr<Result> {
-          EXPECT_FALSE(context.lost().stop_requested());
-          std::mutex mutex;
-          std::condition_variable_any told;
-          std::unique_lock lock(mutex);
-          service.clock.Advance(kThird);
-          // Ends when a stop is requested, and not before.
-          EXPECT_FALSE(told.wait(lock, context.lost(), [] { return false; }));
-          service.clock.Advance(10 * ScriptedService::kLease);
-          return absl::AbortedError("stopped");
-        });
-    EXPECT_STREQ(NameOf(outcome), "Undecided") << row.reason;
-    EXPECT_EQ(service.extend.calls(), 1u) << row.reason;
-  }
-}
-
-TEST_F(RunOnceTest, ExtendsUntilTheCommitIsAnswered) {
-  service_.commit.Then([this](const auto&, auto&) {
-    service_.clock.Advance(kThird);
-    service_.extend.AwaitCalls(1);
-    return grpc::Status::OK;
-  });
-  Is<Done>(Run());
-  service_.clock.Advance(10 * ScriptedService::kLease);
-  EXPECT_EQ(service_.extend.calls(), 1u);
-}
-
-TEST_F(RunOnceTest, LetsAnUndecidedKeyLapse) {
-  options_.classifier = Always(Verdict::kUnknown);
-  Is<Undecided>(Run());
-  service_.clock.Advance(10 * ScriptedService::kLease);
-  EXPECT_EQ(service_.extend.calls(), 0u);
-}
-
-TEST_F(RunOnceTest, StopsExtendingAtItsBound) {
-  options_.keep_max = kThird * 3 / 2;
-  Is<Done>(Run([this](WorkContext& context) {
-    service_.clock.Advance(kThird);
-    service_.extend.AwaitCalls(1);
-    while (context.lease_left() < ScriptedService::kLease) std::this_thread::yield();
-    service_.clock.Advance(10 * ScriptedService::kLease);
-    EXPECT_LT(context.lease_left(), absl::ZeroDuration());
-    return Result{};
-  }));
-  EXPECT_EQ(service_.extend.calls(), 1u);
-}
-
-// An answer that was long on its way, as after a wait, says little of what is left.
-TEST_F(RunOnceTest, AsksWhetherAnOldGrantIsStillGood) {
-  const auto late = [this](const auto&, auto& response) {
-    response = service_.FreshAnswer();
-    service_.clock.Advance(kThird + absl::Milliseconds(1));
-    return grpc::Status::OK;
-  };
-  service_.reserve.Then(late);
-  Is<Done>(Run([](WorkContext& context) {
-    EXPECT_EQ(context.lease_left(), ScriptedService::kLease);
-    return Result{};
-  }));
-  EXPECT_EQ(service_.extend.calls(), 1u);
-  service_.reserve.Then(late);
-  service_.extend.ThenFail(ServiceError(absl::StatusCode::kAborted, "SUPERSEDED"));
-  EXPECT_EQ(DetailsOf(Run().status()).reason, "SUPERSEDED");
-  EXPECT_EQ(runs_, 1);
-  EXPECT_EQ(Settled(), "commit 1 release 1");
-}
-
-// A Reserve that is answered anew, its first answer lost, tells what is left of the lease.
-TEST_F(RunOnceTest, KeepsAFullLeaseWhereLittleWasLeftOfIt) {
-  enum class Granted { kAtOnce, kAskedTwice, kAfterAConflict };
-  const std::optional<absl::Duration> kDefault;
-  const absl::Duration kFull = ScriptedService::kLease;
-  const absl::Duration kStep = absl::Milliseconds(1);
-  const struct {
-    const char* name;
-    Granted granted;
-    std::optional<absl::Duration> asked;
-    absl::Duration left;
-    std::size_t extended;  // Before the work starts.
-  } kGrants[] = {
-      {"asked_for, full", Granted::kAskedTwice, kFull, kFull, 0},
-      {"asked_for, young", Granted::kAskedTwice, kFull, 2 * kThird + kStep, 0},
-      {"asked_for, old", Granted::kAskedTwice, kFull, 2 * kThird - kStep, 1},
-      {"asked_for, nearly_over", Granted::kAskedTwice, kFull, absl::Milliseconds(100), 1},
-      {"asked_for, over", Granted::kAskedTwice, kFull, -absl::Milliseconds(100), 1},
-      // How long it was isn't known.
-      {"default, nearly_over", Granted::kAskedTwice, kDefault, absl::Milliseconds(100), 1},
-      {"default, full", Granted::kAskedTwice, kDefault, kFull, 1},
-      {"default, waited_for", Granted::kAfterAConflict, kDefault, absl::Milliseconds(100), 1},
-      {"default, at_once", Granted::kAtOnce, kDefault, kFull, 0},
-  };
-  for (const auto& row : kGrants) {
-    SCOPED_TRACE(row.name);
-    ScriptedService service;
-    if (row.granted == Granted::kAskedTwice) service.reserve.ThenFail(Broken());
-    if (row.granted == Granted::kAfterAConflict) service.ThenVerdict(v1::OUTCOME_CONFLICT);
-    service.reserve.Then([&](const auto&, auto& response) {
-      response = service.FreshAnswer();
-      *response.mutable_reservation()->mutable_lease_expire_time() =
-          ToProtoTime(service.clock.Now() + row.left);
-      return grpc::Status::OK;
-    });
-    options_.lease_ttl = row.asked;
-    options_.wait_timeout = absl::Seconds(10);
-    Is<Done>(RunOnce(service.client(), kKey, "fp", options_, [&](WorkContext& context) {
-      const absl::Duration left = row.extended > 0 ? kFull : row.left;
-      EXPECT_EQ(service.extend.calls(), row.extended);
-      EXPECT_EQ(context.lease_left(), left);
-      EXPECT_EQ(service.clock.AwaitSleeper(), service.clock.Now() + left - 2 * kThird);
-      for (int i = 0; i < 3; ++i) {
-        service.clock.Advance(service.clock.AwaitSleeper() - service.clock.Now());
-        EXPECT_EQ(service.clock.AwaitSleeper(), service.clock.Now() + kThird);
-        EXPECT_EQ(context.lease_left(), kFull);
-      }
-      return Result{};
-    }));
-    EXPECT_EQ(service.extend.calls(), row.extended + 3);
-  }
-}
-
-TEST_F(RunOnceTest, DoesNoWorkOnALeaseThatNothingExtends) {
-  service_.threads = false;
-  const absl::Status status = Run().status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
-  EXPECT_EQ(runs_, 0);
-  EXPECT_EQ(Settled(), "commit 0 release 1");
 }
 
 // ---- Over the wire ----

@@ -17,6 +17,7 @@
 #include "client/cpp/duration.h"
 #include "client/cpp/error.h"
 #include "gmock/gmock.h"
+#include "grpcpp/test/client_context_test_peer.h"
 #include "idempotency/v1/idempotency_mock.grpc.pb.h"
 
 namespace onced::client {
@@ -29,12 +30,13 @@ class ManualClock final : public Clock {
     const std::lock_guard lock(mutex_);
     return now_;
   }
-  absl::Time WallNow() const override { return Now(); }
+  // Far from the other, so that one taken for the other is noticed.
+  absl::Time WallNow() const override { return Now() + absl::Hours(1'000); }
 
   bool SleepUntil(absl::Time time, const std::stop_token& stop) override {
     if (std::this_thread::get_id() == mover_) {
       if (stop.stop_requested()) return false;
-      MoveTo(time);
+      MoveTo(time + oversleep);
       return true;
     }
     std::unique_lock lock(mutex_);
@@ -53,6 +55,10 @@ class ManualClock final : public Clock {
   }
 
   void Advance(absl::Duration duration) { MoveTo(Now() + duration); }
+  // Until the other thread's sleep is over, which is waited for.
+  void AdvanceToSleeper() { MoveTo(AwaitSleeper()); }
+
+  absl::Duration oversleep;  // By which its mover sleeps too long.
 
  private:
   void MoveTo(absl::Time time) {
@@ -97,12 +103,15 @@ template <typename Request, typename Response>
 class Script {
  public:
   using Answer = std::function<grpc::Status(const Request&, Response&)>;
+  using Forward = std::function<grpc::Status(grpc::ClientContext*, const Request&, Response*)>;
 
   Script& Then(Answer answer) {
     const std::lock_guard lock(mutex_);
     answers_.push_back(std::move(answer));
     return *this;
   }
+  // All calls go there instead.
+  void ForwardTo(Forward forward) { forward_ = std::move(forward); }
   Script& ThenFail(const grpc::Status& status, int times = 1) {
     for (int i = 0; i < times; ++i) Then([status](const auto&, auto&) { return status; });
     return *this;
@@ -125,6 +134,16 @@ class Script {
     const std::lock_guard lock(mutex_);
     return deadlines_;
   }
+  // Empty: the call had none.
+  std::vector<std::string> traceparents() const {
+    const std::lock_guard lock(mutex_);
+    return traceparents_;
+  }
+  // Waits until it has been called that often, answered or not.
+  void AwaitSent(std::size_t count) const {
+    std::unique_lock lock(mutex_);
+    called_.wait(lock, [&] { return requests_.size() >= count; });
+  }
   // Waits until it has been called that often and those calls are answered.
   void AwaitCalls(std::size_t count) const {
     std::unique_lock lock(mutex_);
@@ -137,12 +156,17 @@ class Script {
       const std::lock_guard lock(mutex_);
       requests_.push_back(request);
       deadlines_.push_back(absl::FromChrono(context->deadline()));
+      const auto sent = grpc::testing::ClientContextTestPeer(context).GetSendInitialMetadata();
+      const auto trace = sent.find("traceparent");
+      traceparents_.push_back(trace == sent.end() ? "" : trace->second);
+      called_.notify_all();
       answer = otherwise_;
       if (!answers_.empty()) {
         answer = std::move(answers_.front());
         answers_.pop_front();
       }
     }
+    if (forward_ != nullptr) return forward_(context, request, response);
     const grpc::Status status = answer(request, *response);
     const std::lock_guard lock(mutex_);
     ++answered_;
@@ -158,7 +182,10 @@ class Script {
   Answer otherwise_ = [](const Request&, Response&) { return grpc::Status::OK; };
   std::vector<Request> requests_;
   std::vector<absl::Time> deadlines_;
+  std::vector<std::string> traceparents_;
   std::size_t answered_ = 0;
+
+  Forward forward_;  // Constant once there are calls.
 };
 
 // A client over scripts. Unless told otherwise every Reserve is FRESH, with a lease of
@@ -167,7 +194,7 @@ class ScriptedService {
  public:
   static constexpr absl::Duration kLease = absl::Seconds(30);
 
-  ScriptedService() {
+  explicit ScriptedService(const ClientOptions& options = {}) {
     auto stub = std::make_unique<testing::NiceMock<v1::MockIdempotencyServiceStub>>();
     using testing::_;
     ON_CALL(*stub, Reserve(_, _, _)).WillByDefault([this](auto* c, const auto& q, auto* p) {
@@ -195,11 +222,11 @@ class ScriptedService {
     });
     extend.Otherwise([this](const auto& request, auto& response) {
       const absl::Duration ttl = request.has_lease_ttl() ? FromProto(request.lease_ttl()) : kLease;
-      *response.mutable_lease_expire_time() = ToProtoTime(clock.Now() + ttl);
+      *response.mutable_lease_expire_time() = ToProtoTime(ServerNow() + ttl);
       return grpc::Status::OK;
     });
     core_ = std::make_shared<ClientCore>(
-        std::move(stub), ClientOptions{}, clock, [this] { return uniform; },
+        std::move(stub), options, clock, [this] { return uniform; },
         [this](auto body) {
           if (threads) return StartJthread(std::move(body));
           throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
@@ -207,6 +234,8 @@ class ScriptedService {
   }
 
   Client client() const { return Client(core_); }
+  // Nobody here has the same time.
+  absl::Time ServerNow() const { return clock.Now() - absl::Hours(30); }
 
   v1::ReserveResponse FreshAnswer() const {
     v1::ReserveResponse response;
@@ -214,9 +243,9 @@ class ScriptedService {
     response.mutable_reservation()->set_token("token-7");
     response.mutable_reservation()->set_fence(7);
     response.mutable_reservation()->set_attempt(1);
-    *response.mutable_server_time() = ToProtoTime(clock.Now());
+    *response.mutable_server_time() = ToProtoTime(ServerNow());
     *response.mutable_reservation()->mutable_lease_expire_time() =
-        ToProtoTime(clock.Now() + kLease);
+        ToProtoTime(ServerNow() + kLease);
     return response;
   }
   static v1::ReserveResponse VerdictOf(v1::Outcome outcome) {
