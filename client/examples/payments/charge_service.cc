@@ -69,6 +69,7 @@ grpc::Status ChargeService::ChargeOnce(const v1::ChargeRequest& request,
     return {grpc::UNAVAILABLE, error.what()};
   }
   options_.after_charge();
+  if (options_.loses_answer()) return {grpc::UNAVAILABLE, "it may have been charged or not"};
   // The caller asks again, and hears what the other run has come to.
   if (!charge.has_value()) return {grpc::ABORTED, "another run has this payment"};
   response.set_charge_id(*charge);

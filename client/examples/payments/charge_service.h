@@ -16,9 +16,13 @@ struct ServiceOptions {
   // How soon another server may take over if this one dies. One that lives and takes longer
   // keeps what it has: its lease is extended.
   absl::Duration lease = absl::Seconds(30);
+  // ---- To see what happens if something goes wrong: ----
   // Called just before a payment is charged, and just after it: where a crash is worst.
   std::function<void()> before_charge = [] {};
   std::function<void()> after_charge = [] {};
+  // Whether, after that, nothing is heard of what became of it, as of a provider that doesn't
+  // answer.
+  std::function<bool()> loses_answer = [] { return false; };
 };
 
 // Threads: any.

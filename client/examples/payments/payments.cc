@@ -3,7 +3,8 @@
 //   payments --listen=127.0.0.1:6000 --onced=127.0.0.1:50051 --books=books.db
 //
 // To see what happens when one dies at the worst moment: --delay makes the moments longer, and
-// --hold_before, --hold_after make them last as long as a file is there.
+// --hold_before, --hold_after make them last as long as a file is there. --lose_answers loses what
+// the books said.
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
 
@@ -31,14 +32,20 @@ ABSL_FLAG(absl::Duration, delay, absl::ZeroDuration(),
           "rest up to that long before each charge, and again before it is committed to onced");
 ABSL_FLAG(std::string, hold_before, "", "charge nothing while this file is there");
 ABSL_FLAG(std::string, hold_after, "", "commit nothing to onced while this file is there");
+ABSL_FLAG(double, lose_answers, 0,
+          "of so many charges made, from 0 to 1, don't hear that they were");
 
 namespace {
 
+// Evenly spread in [0, 1).
+double Fraction() {
+  thread_local std::mt19937_64 random(std::random_device{}());
+  return std::uniform_real_distribution<>(0, 1)(random);
+}
+
 // Called on many threads at once.
 void Hold(const std::string& file) {
-  thread_local std::mt19937_64 random(std::random_device{}());
-  const double part = std::uniform_real_distribution<>(0, 1)(random);
-  std::this_thread::sleep_for(absl::ToChronoMicroseconds(absl::GetFlag(FLAGS_delay) * part));
+  std::this_thread::sleep_for(absl::ToChronoMicroseconds(absl::GetFlag(FLAGS_delay) * Fraction()));
   if (file.empty() || !std::filesystem::exists(file)) return;
   std::cout << "holding while there is " << file << std::endl;
   while (std::filesystem::exists(file)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -57,7 +64,8 @@ int Serve() {
       onced::client::Client::Connect(absl::GetFlag(FLAGS_onced)), books,
       {.lease = absl::GetFlag(FLAGS_lease),
        .before_charge = [] { Hold(absl::GetFlag(FLAGS_hold_before)); },
-       .after_charge = [] { Hold(absl::GetFlag(FLAGS_hold_after)); }});
+       .after_charge = [] { Hold(absl::GetFlag(FLAGS_hold_after)); },
+       .loses_answer = [] { return Fraction() < absl::GetFlag(FLAGS_lose_answers); }});
   if (!service.ok()) {
     std::cerr << service.status() << "\n";
     return EXIT_FAILURE;

@@ -19,7 +19,8 @@ void PaymentServer::Start() {
       .argv = {ONCED_BIN_DIR "/example_payments", "--listen=127.0.0.1:0",
                "--onced=" + options_.onced, "--books=" + options_.books,
                "--lease=" + options_.lease, "--delay=" + options_.delay,
-               "--hold_before=" + options_.hold_before, "--hold_after=" + options_.hold_after}});
+               "--lose_answers=" + options_.lose_answers, "--hold_before=" + options_.hold_before,
+               "--hold_after=" + options_.hold_after}});
   const auto serving = process_->out().AwaitLine("payments on port ");
   if (!serving.has_value()) {
     throw std::runtime_error("the payment server did not start: " + process_->err().Text());
@@ -38,18 +39,18 @@ void PaymentServer::AwaitHold(const std::string& file) {
   }
 }
 
-Fleet::Fleet(std::uint64_t seed, std::size_t servers, const std::string& delay)
+Fleet::Fleet(std::uint64_t seed, std::size_t servers, const PaymentServer::Options& options)
     // Leases that ran out while it was down may lapse that soon after it is up again.
     : onced_({.flags = {"--restart-grace", "1s"}}),
       to_onced_(std::make_unique<FlakyProxy>(seed, std::vector{onced_.address()})) {
   std::vector<std::string> addresses;
   for (std::size_t i = 0; i < servers; ++i) {
-    servers_.push_back(
-        std::make_unique<PaymentServer>(PaymentServer::Options{.onced = to_onced_->address(),
-                                                               .books = books(),
-                                                               .hold_before = HoldBefore(i),
-                                                               .hold_after = HoldAfter(i),
-                                                               .delay = delay}));
+    PaymentServer::Options own = options;
+    own.onced = to_onced_->address();
+    own.books = books();
+    own.hold_before = HoldBefore(i);
+    own.hold_after = HoldAfter(i);
+    servers_.push_back(std::make_unique<PaymentServer>(std::move(own)));
     addresses.push_back(servers_.back()->address());
   }
   to_servers_ = std::make_unique<FlakyProxy>(seed + 1, addresses);

@@ -20,12 +20,17 @@ namespace onced::examples {
 class PaymentServer {
  public:
   struct Options {
-    std::string onced;
-    std::string books;
-    std::string hold_before;
-    std::string hold_after;
     std::string lease = "1s";
+    // How long it rests at most before a charge, and after it.
     std::string delay = "0s";
+    // Of so many charges it doesn't hear that they were made.
+    std::string lose_answers = "0";
+
+    // ---- The fleet's business. ----
+    std::string onced = {};
+    std::string books = {};
+    std::string hold_before = {};
+    std::string hold_after = {};
   };
   explicit PaymentServer(Options options);
 
@@ -50,8 +55,7 @@ class PaymentServer {
 // Threads: one, as Process; but the functions that are const, on any.
 class Fleet {
  public:
-  // `delay`: how long a server rests at most before a charge, and after it.
-  Fleet(std::uint64_t seed, std::size_t servers, const std::string& delay = "0s");
+  Fleet(std::uint64_t seed, std::size_t servers, const PaymentServer::Options& options = {});
 
   integration::FlakyProxy& to_servers() { return *to_servers_; }
   integration::FlakyProxy& to_onced() { return *to_onced_; }

@@ -55,6 +55,13 @@ std::int64_t RefusedIn(const Fleet& fleet) {
   return NumberIn(fleet.books(), "SELECT count(*) FROM refused");
 }
 
+TEST(Payments, AWorkerThatIsSlowIsWaitedFor) {
+  Fleet fleet(1, 2, {.lease = "1h"});
+  AskWhileAWorkerIsSlow(fleet, PaymentOf("order-1", 1999));
+  EXPECT_THAT(ChargesIn(fleet.books())["order-1"], SizeIs(1));
+  EXPECT_EQ(NumberIn(fleet.books(), "SELECT count(*) FROM takeovers"), 0);
+}
+
 TEST(Payments, AWorkerThatWasFrozenIsRefused) {
   Fleet fleet(1, 2);
   FreezeAWorker(fleet, PaymentOf("order-1", 1999));
@@ -65,6 +72,23 @@ TEST(Payments, AWorkerThatWasFrozenIsRefused) {
 TEST(Payments, AChargeThatIsThereIsFound) {
   Fleet fleet(1, 2);
   KillAWorker(fleet, PaymentOf("order-1", 1999));
+  EXPECT_THAT(ChargesIn(fleet.books())["order-1"], SizeIs(1));
+  EXPECT_EQ(NumberIn(fleet.books(), "SELECT sum(found) FROM takeovers"), 1);
+}
+
+// The books have charged it, and the server doesn't hear of it: it must not say that it didn't.
+TEST(Payments, AChargeThatNobodyHeardOfIsFound) {
+  Fleet fleet(1, 2, {.lose_answers = "1"});
+  const ChargeRequest payment = PaymentOf("order-1", 1999);
+  const auto ask = [&] {
+    const payments::Payer payer(integration::ConnectTo(fleet.server(0).address()),
+                                {.attempt_timeout = absl::FromChrono(integration::kPatience),
+                                 .retry = {.attempts_max = 1}});
+    Receipt none;
+    return payer.Pay(payment, none).error_code();
+  };
+  EXPECT_EQ(ask(), grpc::UNAVAILABLE);
+  EXPECT_EQ(ask(), grpc::UNAVAILABLE);
   EXPECT_THAT(ChargesIn(fleet.books())["order-1"], SizeIs(1));
   EXPECT_EQ(NumberIn(fleet.books(), "SELECT sum(found) FROM takeovers"), 1);
 }
@@ -134,7 +158,7 @@ TEST(Payments, AreEachChargedOnce) {
   const std::size_t payments = FromEnvironment("ONCED_PAYMENTS", 1'000);
   std::printf("ONCED_TEST_SEED=%llu ONCED_PAYMENTS=%zu\n", static_cast<unsigned long long>(seed),
               payments);
-  Fleet fleet(seed, kServers, "40ms");
+  Fleet fleet(seed, kServers, {.delay = "40ms", .lose_answers = "0.02"});
   FreezeAWorker(fleet, PaymentOf("frozen", 1999));
   KillAWorker(fleet, PaymentOf("killed", 1999));
 

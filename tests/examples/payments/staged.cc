@@ -1,5 +1,6 @@
 #include "tests/examples/payments/staged.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -75,6 +76,25 @@ void FreezeAWorker(Fleet& fleet, const ChargeRequest& payment) {
   const Receipt late = first.get();
   EXPECT_EQ(late.charge.charge_id(), second.charge.charge_id());
   EXPECT_TRUE(late.replayed);
+}
+
+void AskWhileAWorkerIsSlow(Fleet& fleet, const ChargeRequest& payment) {
+  std::future<Receipt> first;
+  const Hold hold(fleet.HoldBefore(0));
+  first = PayMeanwhile(fleet.server(0).address(), payment);
+  fleet.server(0).AwaitHold(hold.path());
+  const Payer hasty(integration::ConnectTo(fleet.server(1).address()),
+                    {.attempt_timeout = absl::Seconds(1), .retry = {.attempts_max = 1}});
+  Receipt none;
+  const grpc::Status status = hasty.Pay(payment, none);
+  EXPECT_THAT(status.error_code(),
+              testing::AnyOf(grpc::ABORTED, grpc::DEADLINE_EXCEEDED, grpc::CANCELLED))
+      << status.error_message();
+  EXPECT_THAT(ChargesIn(fleet.books()), testing::IsEmpty());
+  hold.End();
+  const Receipt second = Pay(PatientPayer(fleet.server(1).address()), payment);
+  EXPECT_TRUE(second.replayed);
+  EXPECT_EQ(second.charge.charge_id(), first.get().charge.charge_id());
 }
 
 void KillAWorker(Fleet& fleet, const ChargeRequest& payment) {

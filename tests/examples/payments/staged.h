@@ -1,4 +1,4 @@
-// The two worst moments, brought about on purpose.
+// The worst moments, brought about on purpose.
 #pragma once
 
 #include "client/examples/payments/payer.h"
@@ -16,6 +16,9 @@ payments::Receipt Pay(const payments::Payer& payer, const payments::v1::ChargeRe
 // A worker freezes after its Reserve and before its charge. Its lease lapses, and another takes
 // over and charges. Then the first goes on. Both networks are good.
 void FreezeAWorker(Fleet& fleet, const payments::v1::ChargeRequest& payment);
+
+// A worker is slow, and another is asked for the payment meanwhile. For a fleet of long leases.
+void AskWhileAWorkerIsSlow(Fleet& fleet, const payments::v1::ChargeRequest& payment);
 
 // A worker dies after its charge and before its commit to onced. Another takes over.
 void KillAWorker(Fleet& fleet, const payments::v1::ChargeRequest& payment);
