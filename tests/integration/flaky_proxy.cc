@@ -144,18 +144,20 @@ struct FlakyProxy::Sending {
   static void Start(const std::shared_ptr<Sending>& sending, milliseconds late,
                     const std::function<void(Sending&)>& done) {
     sending->network->Sent();
-    const auto send = [sending, done](bool) {
-      sending->stub->UnaryCall(&sending->context, sending->method, {}, &sending->request,
-                               &sending->response, [sending, done](grpc::Status answer) {
-                                 sending->status = std::move(answer);
-                                 done(*sending);
-                                 sending->network->Answered();
-                               });
+    // Of a late one, the alarm keeps this function, and the sending the alarm: so it lets go.
+    auto send = [kept = sending, done](bool) mutable {
+      const std::shared_ptr<Sending> sent = std::move(kept);
+      sent->stub->UnaryCall(&sent->context, sent->method, {}, &sent->request, &sent->response,
+                            [sent, done](grpc::Status answer) {
+                              sent->status = std::move(answer);
+                              done(*sent);
+                              sent->network->Answered();
+                            });
     };
     if (late == milliseconds(0)) {
       send(true);
     } else {
-      sending->alarm.Set(std::chrono::system_clock::now() + late, send);
+      sending->alarm.Set(std::chrono::system_clock::now() + late, std::move(send));
     }
   }
 };
