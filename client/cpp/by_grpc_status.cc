@@ -13,9 +13,10 @@ Verdict ByGrpcStatus(const grpc::Status& status, const google::protobuf::Message
     case grpc::OUT_OF_RANGE:
     case grpc::UNIMPLEMENTED:
       return Verdict::kCommit;
+    // Turned away at the door, if it is the handler's own door. Of another service that it called
+    // it may be the answer that was too large, after the effect.
     case grpc::UNAUTHENTICATED:
     case grpc::RESOURCE_EXHAUSTED:
-      return Verdict::kRelease;
     case grpc::CANCELLED:
     case grpc::UNKNOWN:
     case grpc::DEADLINE_EXCEEDED:

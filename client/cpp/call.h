@@ -10,9 +10,12 @@
 #include "client/cpp/raw_client.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
+#include "grpcpp/support/channel_arguments.h"
 
 namespace onced::client {
 
+// What gRPC is told of the connection.
+grpc::ChannelArguments ArgumentsOf(const ConnectOptions& options);
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& target, const ConnectOptions& options);
 
 // Unless it is empty. gRPC ends the process over a value that is not printable.

@@ -1,6 +1,7 @@
 #include "client/cpp/canonical_json.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -115,7 +116,13 @@ class Canonicalizer {
   bool number_unsigned(std::uint64_t value) {
     return Number(static_cast<double>(value), absl::StrCat(value));
   }
-  bool number_float(double value, const std::string& literal) { return Number(value, literal); }
+  // The parser reads and hands on the decimal point of the process's locale. As long, though.
+  bool number_float(double value, const std::string& localized) {
+    const std::string_view literal = text_.substr(NumberEnd() - localized.size(), localized.size());
+    // Ignored: of a number that is too small nothing is read, and the parser's zero stays.
+    (void)std::from_chars(literal.data(), literal.data() + literal.size(), value);
+    return Number(value, literal);
+  }
   bool string(std::string& value) {
     BeginValue();
     AppendString(value, out_);

@@ -20,6 +20,7 @@ Verdict ByHttpStatus(const absl::StatusOr<Result>& outcome) {
     case 408:
     case 409:
     case 425:
+    case 499:  // As some proxies write that their caller has gone.
       return Verdict::kUnknown;
     default:
       break;

@@ -31,8 +31,9 @@ Verdict CommitResults(const absl::StatusOr<Result>& outcome);
 // By the HTTP status of the result, as of a server that answered the request:
 //   2xx                     commit
 //   400-499, but for these  commit: it would be refused again
-//   401, 403, 407, 429      release: turned away at the door
-//   408, 409, 425           unknown: they say little about the effect
+//   401, 403, 407, 429      release: turned away at the door, of work that sends one request
+//                           and hands on its answer
+//   408, 409, 425, 499      unknown: they say little about the effect
 //   all others              unknown: 3xx, 5xx and what is no HTTP status
 // Every error is unknown. What a 2xx says inside is for ReleaseIf().
 Verdict ByHttpStatus(const absl::StatusOr<Result>& outcome);

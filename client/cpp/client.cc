@@ -41,6 +41,21 @@ absl::Status Incomplete(const char* what) {
   return absl::InternalError(absl::StrCat("the server's answer has no ", what));
 }
 
+// No policy allows a longer one; and as much as its times may have been read apart.
+const absl::Duration kLeaseMax = absl::Hours(24) + absl::Minutes(1);
+
+// How long the lease is, of a grant that has all that matters.
+absl::StatusOr<absl::Duration> LeaseOf(const v1::ReserveResponse& granted) {
+  const v1::Reservation& reservation = granted.reservation();
+  if (reservation.token().empty()) return Incomplete("token");
+  if (!granted.has_server_time()) return Incomplete("time");
+  if (!reservation.has_lease_expire_time()) return Incomplete("end of the lease");
+  const absl::Duration lease =
+      ToTime(reservation.lease_expire_time()) - ToTime(granted.server_time());
+  if (lease > kLeaseMax) return Incomplete("lease of at most 24 h");
+  return lease;
+}
+
 }  // namespace
 
 Client::Client(std::shared_ptr<ClientCore> core) : core_(std::move(core)) {}
@@ -59,7 +74,6 @@ absl::StatusOr<ReserveOutcome> Client::Reserve(const Key& key, const ReserveOpti
   if (!response.ok()) return response.status();
   switch (response->outcome()) {
     case v1::OUTCOME_FRESH:
-      if (response->reservation().token().empty()) return Incomplete("token");
       return Granted(key, options, *response, sent);
     case v1::OUTCOME_REPLAYED: {
       v1::Replay& replay = *response->mutable_replay();
@@ -78,11 +92,13 @@ absl::StatusOr<ReserveOutcome> Client::Reserve(const Key& key, const ReserveOpti
   }
 }
 
-Fresh Client::Granted(const Key& key, const ReserveOptions& options,
-                      const v1::ReserveResponse& response, const Sent& sent) const {
+absl::StatusOr<ReserveOutcome> Client::Granted(const Key& key, const ReserveOptions& options,
+                                               const v1::ReserveResponse& response,
+                                               const Sent& sent) const {
+  const absl::StatusOr<absl::Duration> lease = LeaseOf(response);
+  if (!lease.ok()) return lease.status();
+  const absl::Duration left = *lease;
   const v1::Reservation& granted = response.reservation();
-  const absl::Time end = ToTime(granted.lease_expire_time());
-  const absl::Duration left = end - ToTime(response.server_time());
   auto state = std::make_unique<Reservation::State>(*this);
   state->key = key;
   state->token = granted.token();
@@ -91,7 +107,7 @@ Fresh Client::Granted(const Key& key, const ReserveOptions& options,
   if (granted.has_previous()) state->previous = FromProto(granted.previous());
   state->repeated = sent.attempts > 1;
   state->lease_end = sent.last + left;  // Judged no earlier than it was sent.
-  state->server_lease_end = end;
+  state->server_lease_end = ToTime(granted.lease_expire_time());
   state->lease = std::max(left, options.lease_ttl.value_or(left));
   return Fresh{Reservation(std::move(state))};
 }
@@ -147,6 +163,7 @@ absl::StatusOr<absl::Time> Client::Extend(const Key& key, const std::string& tok
   const absl::StatusOr<v1::ExtendResponse> response =
       core_->Retrying(&Stub::Extend, request, call, core_->options.timeout, sent);
   if (!response.ok()) return response.status();
+  if (!response->has_lease_expire_time()) return Incomplete("end of the lease");
   return ToTime(response->lease_expire_time());
 }
 

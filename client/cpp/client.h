@@ -41,8 +41,8 @@ struct ReserveOptions {
   // How long the work may take before somebody else may take over: 100 ms - 24 h, inside the
   // policy's bounds. Nothing: the policy's default, 2 min unless configured.
   std::optional<absl::Duration> lease_ttl = {};
-  // How long to wait for a holder to finish: 0 - 60 s, inside the policy's bounds. Nothing:
-  // the policy's default, 0 unless configured.
+  // How long to wait for a holder to finish: 0 - 60 s, inside the policy's bounds, else
+  // INVALID_ARGUMENT. Nothing: the policy's default, 0 unless configured.
   std::optional<absl::Duration> wait_timeout = {};
 };
 
@@ -93,6 +93,7 @@ struct Sent;
 // Promise:   a call is the same in all its attempts: no request_id or token changes, so that a
 //            lost answer costs nothing. Errors carry the server's details: see DetailsOf() in
 //            error.h. A deadline that passed, or a stop, says nothing of what became of the call.
+// Limits:    as gRPC, it doesn't survive fork(): connect in the child.
 class Client {
  public:
   // Returns at once: the connection is made by the first call, and again whenever it was
@@ -127,8 +128,9 @@ class Client {
  private:
   friend class Reservation;
 
-  Fresh Granted(const Key& key, const ReserveOptions& options,
-                const ::idempotency::v1::ReserveResponse& response, const Sent& sent) const;
+  absl::StatusOr<ReserveOutcome> Granted(const Key& key, const ReserveOptions& options,
+                                         const ::idempotency::v1::ReserveResponse& response,
+                                         const Sent& sent) const;
   absl::StatusOr<absl::Time> Extend(const Key& key, const std::string& token,
                                     const ExtendOptions& options, const CallOptions& call,
                                     Sent* sent) const;

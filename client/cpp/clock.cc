@@ -1,7 +1,8 @@
 #include "client/cpp/clock.h"
 
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -10,29 +11,37 @@
 namespace onced::client {
 namespace {
 
+// The standard library waits by a clock that stands still while the machine sleeps.
+constexpr absl::Duration kSliceMax = absl::Seconds(1);
+
+absl::Duration SinceBoot() {
+  timespec time{};
+  (void)clock_gettime(CLOCK_BOOTTIME, &time);  // Ignored: it fails for no clock that there is.
+  return absl::DurationFromTimespec(time);
+}
+
 class SystemClock final : public Clock {
  public:
-  absl::Time Now() const override {
-    return start_ + absl::FromChrono(std::chrono::steady_clock::now() - steady_start_);
-  }
+  absl::Time Now() const override { return start_ + (SinceBoot() - boot_start_); }
 
   absl::Time WallNow() const override { return absl::Now(); }
 
   bool SleepUntil(absl::Time time, const std::stop_token& stop) override {
-    // A wait for longer than that would overflow the condition's own arithmetic.
-    const absl::Duration rest = std::min(time - Now(), absl::Hours(24 * 365));
     std::mutex mutex;
     std::condition_variable_any condition;
     std::unique_lock lock(mutex);
-    condition.wait_until(lock, stop,
-                         std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(rest),
+    while (!stop.stop_requested()) {
+      const absl::Duration rest = time - Now();
+      if (rest <= absl::ZeroDuration()) return true;
+      condition.wait_for(lock, stop, absl::ToChronoNanoseconds(std::min(rest, kSliceMax)),
                          [] { return false; });
-    return !stop.stop_requested();
+    }
+    return false;
   }
 
  private:
   const absl::Time start_ = absl::Now();
-  const std::chrono::steady_clock::time_point steady_start_ = std::chrono::steady_clock::now();
+  const absl::Duration boot_start_ = SinceBoot();
 };
 
 }  // namespace

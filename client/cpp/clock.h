@@ -11,11 +11,13 @@ namespace onced::client {
 class Clock {
  public:
   virtual ~Clock() = default;
-  // Goes on evenly, whatever is done to the wall clock: for differences.
+  // Goes on evenly, whatever is done to the wall clock, and also while the machine sleeps, as the
+  // server's does: for differences.
   virtual absl::Time Now() const = 0;
   // The time of day: for deadlines, which callers and gRPC give by it.
   virtual absl::Time WallNow() const = 0;
-  // Returns false as soon as a stop is requested, else true once it is `time`.
+  // Returns false as soon as a stop is requested, else true once it is `time`: up to 1 s later
+  // where the machine slept.
   virtual bool SleepUntil(absl::Time time, const std::stop_token& stop) = 0;
 
   // The machine's.

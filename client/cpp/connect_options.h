@@ -23,7 +23,9 @@ struct ConnectOptions {
   // (`http_proxy`), as gRPC does by default, for loopback addresses too.
   bool use_http_proxy = false;
   // The longest pause before a lost connection is tried again. Calls fail at once
-  // meanwhile. gRPC's own default is 2 minutes, longer than most retries go on.
+  // meanwhile. gRPC's own default is 2 minutes, longer than most retries go on. It is also how
+  // long a connection may take to be made, and how soon the name is looked up again: both 3 s at
+  // least.
   absl::Duration reconnect_backoff_max = absl::Seconds(2);
 };
 

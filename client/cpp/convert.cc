@@ -4,6 +4,7 @@
 
 #include "client/cpp/digest.h"
 #include "client/cpp/duration.h"
+#include "client/cpp/utf8.h"
 
 namespace onced::client {
 namespace {
@@ -33,7 +34,7 @@ void AddHeaders(const Result& result, v1::Result& proto) {
   std::size_t bytes = 0;
   for (const Header& header : result.headers) {
     v1::Header& added = *proto.add_headers();
-    added.set_name(header.name.substr(0, kHeaderBytesMax + 1));
+    added.set_name(ToUtf8(header.name, kHeaderBytesMax + 1));
     added.set_value(header.value.substr(0, kHeaderBytesMax + 1));
     bytes += added.name().size() + added.value().size();
     if (bytes > kHeaderBytesMax || proto.headers_size() > static_cast<int>(kHeadersMax)) return;

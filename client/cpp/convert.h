@@ -22,7 +22,7 @@ Record FromProto(v1::InspectResponse proto);
 
 // What goes into a Commit, which must not fail for its size: of a body that no policy
 // takes only size and digest are sent, of headers beyond the bounds as much as tells the
-// server that some are left out.
+// server that some are left out, of their names what is UTF-8.
 v1::Result ToProto(const Result& result);
 
 }  // namespace onced::client

@@ -34,11 +34,11 @@ inline constexpr char kMethodDomain[] = "onced.method";
 //   INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS,  commit: it would be refused again
 //   PERMISSION_DENIED, FAILED_PRECONDITION,
 //   OUT_OF_RANGE, UNIMPLEMENTED
-//   UNAUTHENTICATED, RESOURCE_EXHAUSTED           release: turned away at the door
-//   CANCELLED, UNKNOWN, DEADLINE_EXCEEDED,        unknown: they say little about the effect
-//   ABORTED, INTERNAL, UNAVAILABLE, DATA_LOSS
-// Right for a handler that returns the codes of the second and third line before it has had any
-// effect.
+//   all others                                    unknown: they say little about the effect
+// Right for a handler that returns the codes of the second line before it has had any effect.
+// It releases nothing: UNAUTHENTICATED and RESOURCE_EXHAUSTED, too, may be those of a service that
+// the handler called, and gRPC's own client makes the latter of an answer that is too large.
+// Where you know that nothing happened, have a classifier of your own.
 Verdict ByGrpcStatus(const grpc::Status& status, const google::protobuf::Message& response);
 
 struct MethodOptions {
@@ -83,8 +83,10 @@ struct MethodOptions {
 //            of a synchronous service. In a callback service never on gRPC's own threads: start
 //            one, and finish the reactor from there.
 // Lifetime:  a handle: copies share all. Of the descriptor that it was made of.
-// Promise:   the handler runs at most once at a time for a key, and not again once it was
-//            committed. What a handler threw is answered as UNKNOWN, and leaves this as an answer.
+// Promise:   the handler doesn't run again once it was committed. It runs once at a time for a
+//            key, but where a run outlasts its lease (a service out of reach, a process that was
+//            stopped, `keep_max`) or goes on without one (`fail_open`): see WorkContext::lost().
+//            What a handler threw is answered as UNKNOWN, and leaves this as an answer.
 // Limits:    the message of a failure is stored up to 4 KiB, its details up to what is left of 16
 //            KiB; those that don't fit aren't replayed. Metadata that the handler adds isn't
 //            stored. The key and its escaped scope have 255 bytes together. Unary methods only.

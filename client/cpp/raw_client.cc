@@ -5,14 +5,17 @@
 #include "client/cpp/call.h"
 #include "client/cpp/security.h"
 #include "grpcpp/create_channel.h"
-#include "grpcpp/support/channel_arguments.h"
 
 namespace onced::client {
 namespace {
 
-constexpr int kKeepaliveMs = 30'000;
-constexpr int kKeepaliveTimeoutMs = 10'000;
+// The server takes a ping every 10 s, and ends the connection of a client that sends more.
+constexpr int kKeepaliveMs = 12'000;
+constexpr int kKeepaliveTimeoutMs = 5'000;
 constexpr int kFirstBackoffMs = 100;
+// A connection that isn't made by then isn't made; nor is the name asked for more often, which
+// leads elsewhere by then if the server has moved.
+constexpr int kConnectTimeoutMinMs = 3'000;
 
 std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const ConnectOptions& options) {
   if (options.auth_token_file.empty()) {
@@ -28,21 +31,28 @@ std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const ConnectOptions& op
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> NewChannel(const std::string& target,
-                                          const ConnectOptions& options) {
+grpc::ChannelArguments ArgumentsOf(const ConnectOptions& options) {
   grpc::ChannelArguments arguments;
   if (!options.user_agent.empty()) arguments.SetUserAgentPrefix(options.user_agent);
   const auto backoff_max = static_cast<int>(absl::ToInt64Milliseconds(std::clamp(
       options.reconnect_backoff_max, absl::Milliseconds(kFirstBackoffMs), absl::Hours(1))));
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, std::min(kFirstBackoffMs, backoff_max));
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, backoff_max);
-  // A connection that swallows everything is otherwise kept until the kernel gives it
-  // up. The server allows a ping every 10 s.
+  // gRPC's own are 20 s for a connection to be made, and 30 s between two look-ups of the name.
+  const int connect = std::max(kConnectTimeoutMinMs, backoff_max);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, connect);
+  arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, connect);
+  // A connection that swallows everything is otherwise kept until the kernel gives it up.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, options.use_http_proxy ? 1 : 0);
-  return grpc::CreateCustomChannel(target, CredentialsOf(options), arguments);
+  return arguments;
+}
+
+std::shared_ptr<grpc::Channel> NewChannel(const std::string& target,
+                                          const ConnectOptions& options) {
+  return grpc::CreateCustomChannel(target, CredentialsOf(options), ArgumentsOf(options));
 }
 
 std::unique_ptr<Stub> NewStub(const std::string& target, const ConnectOptions& options) {

@@ -24,7 +24,8 @@ struct ExtendOptions {
   // 24 h, inside the bounds of the policy, else INVALID_ARGUMENT. Nothing: the policy's default.
   std::optional<absl::Duration> lease_ttl = {};
   // Saved for whoever takes over: up to 64 KiB. Empty: removes the last one. Nothing:
-  // keeps it.
+  // keeps it. An earlier attempt that was given up may still be on its way, and arrive after the
+  // next one: have each say all that there is to say.
   std::optional<std::string> checkpoint = {};
 };
 
@@ -53,8 +54,8 @@ class Reservation {
   // If this is a takeover: the effect may have happened already.
   const std::optional<Previous>& previous() const;
   // How much of the lease is left: never more than there is, as long as the clocks go
-  // equally fast; less, by the time that it took to be granted. Not positive: somebody
-  // else may hold the key by now.
+  // equally fast, also while this machine sleeps; less, by the time that it took to be granted.
+  // Not positive: somebody else may hold the key by now.
   absl::Duration lease_left() const;
 
   // Stores the result. After an error that DetailsOf() says is OutcomeUnknown(), or that

@@ -53,7 +53,8 @@ class WorkContext {
   // reached to extend it, and somebody else may do the work by now. Infinite if the run
   // is unprotected.
   absl::Duration lease_left() const;
-  // Hands `checkpoint` (up to 64 KiB) to whoever takes over, should this run not end.
+  // Hands `checkpoint` (up to 64 KiB) to whoever takes over, should this run not end: the last
+  // one, but for one that was delayed on its way (see ExtendOptions).
   // ABORTED: the key is lost. FAILED_PRECONDITION if the run is unprotected.
   absl::Status SaveCheckpoint(const std::string& checkpoint);
 

@@ -22,7 +22,7 @@ struct Key {
 
 // A header of a result. Order and duplicates are kept.
 struct Header {
-  std::string name = {};   // UTF-8.
+  std::string name = {};   // UTF-8; other bytes are stored as U+FFFD.
   std::string value = {};  // Any bytes.
 
   friend bool operator==(const Header&, const Header&) = default;

@@ -212,6 +212,12 @@ TEST_F(IdempotentMethodTest, SaysThatItWasDoneWhereTheResponseWasTooLarge) {
 }
 
 TEST_F(IdempotentMethodTest, RunsAnewWhatWasTurnedAway) {
+  // Whose handler has one door, and nobody behind it who says the same.
+  options_.classifier = [](const auto& status, const auto& response) {
+    const bool busy = status.error_code() == grpc::RESOURCE_EXHAUSTED;
+    return busy ? client::Verdict::kRelease : client::ByGrpcStatus(status, response);
+  };
+  Serve();
   charges_->handle = [](auto&, auto&, const auto&, auto&) {
     return grpc::Status(grpc::RESOURCE_EXHAUSTED, "too busy");
   };
@@ -465,7 +471,8 @@ TEST_F(IdempotentMethodTest, WaitsNoLongerThanItsCaller) {
 
 TEST_F(IdempotentMethodTest, TellsOfATakeoverAfterTheServiceWasKilled) {
   {
-    Process killed({.argv = {ONCED_BIN_DIR "/onced_test_charger", server_.address()}});
+    Process killed(
+        {.argv = {ONCED_BIN_DIR "/onced_test_charger", server_.address(), kNamespace, "1000"}});
     const std::string start = "serves on ";
     const auto line = killed.out().AwaitLine(start);
     ASSERT_TRUE(line.has_value()) << killed.err().Text();

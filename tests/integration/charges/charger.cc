@@ -1,10 +1,11 @@
 // A user's service as a process of its own, as docs/client.md shows it, to be killed in the middle
 // of its work:
 //
-//   onced_test_charger ONCED
+//   onced_test_charger ONCED NAMESPACE LEASE_MS
 //
 // Prints its address, and "charging" when its handler runs, which never ends.
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <thread>
 #include <utility>
@@ -52,16 +53,19 @@ class ChargesService final : public Charges::Service {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return EXIT_FAILURE;
+  if (argc != 4) return EXIT_FAILURE;
+  oc::MethodOptions options{.name_space = "shop",
+                            .scope = AccountOf,
+                            .classifier = oc::ByGrpcStatus,
+                            .excluded_fields = {"meta.trace_id"},
+                            .owner = "charges",
+                            .lease_ttl = absl::Seconds(30)};
+  // Who is killed is to be missed sooner in a test.
+  options.name_space = argv[2];
+  options.lease_ttl = absl::Milliseconds(std::atoi(argv[3]));
   const absl::StatusOr<oc::IdempotentMethod> charge = oc::IdempotentMethod::Create(
       oc::Client::Connect(argv[1]), "/onced.test.charges.Charges/Charge",
-      *ChargeRequest::descriptor(),
-      {.name_space = "tests",
-       .scope = AccountOf,
-       .classifier = oc::ByGrpcStatus,
-       .excluded_fields = {"meta.trace_id"},
-       .owner = "charges",
-       .lease_ttl = absl::Seconds(1)});
+      *ChargeRequest::descriptor(), options);
   if (!charge.ok()) {
     std::cerr << charge.status() << "\n";
     return EXIT_FAILURE;

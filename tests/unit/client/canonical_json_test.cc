@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <clocale>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -16,11 +17,48 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+namespace {
+
+// Whether the process's locale writes a comma before fractions, as far as this program is told:
+// there may be no such locale on the machine.
+bool comma = false;
+
+}  // namespace
+
+// Stands before the C library's, in all of this program.
+extern "C" lconv* localeconv() noexcept {
+  static char point[] = ".";
+  point[0] = comma ? ',' : '.';
+  static char nothing[] = "";
+  static lconv conventions{};
+  conventions.decimal_point = point;
+  conventions.thousands_sep = nothing;
+  conventions.grouping = nothing;
+  return &conventions;
+}
+
 namespace onced::client {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+
+// ---- The locale ----
+
+TEST(CanonicalJson, IsTheSameInAllLocales) {
+  comma = true;
+  EXPECT_EQ(CanonicalJson("[1.5, -2.25e-3,0.1]").value(), "[1.5,-0.00225,0.1]");
+  EXPECT_EQ(CanonicalJson("1.5").value(), "1.5");
+  EXPECT_EQ(CanonicalJson("1.50 ").value(), "1.5");
+  EXPECT_EQ(CanonicalJson("[1.5e1]").value(), "[15]");
+  EXPECT_FALSE(CanonicalJson("[9007199254740993.0]").ok());
+  comma = false;
+}
+
+TEST(CanonicalJson, TakesWhatIsTooSmallForZero) {
+  EXPECT_EQ(CanonicalJson("[1e-400,-1.5e-999]").value(), "[0,0]");
+  EXPECT_EQ(CanonicalJson("5e-324").value(), "5e-324");
+}
 
 // ---- What others published ----
 

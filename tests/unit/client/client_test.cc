@@ -47,7 +47,14 @@ TEST(PauseAfter, PutsTheServersOwnDelayBeforeIt) {
   EXPECT_EQ(PauseAfter({}, 1, error, [] { return 0.5; }), absl::Milliseconds(1050));
 }
 
+TEST(PauseAfter, IsNotAskedForByOthersThanTheService) {
+  const absl::Status error = ToAbslStatus(ErrorDetails{
+      .code = absl::StatusCode::kUnavailable, .domain = "proxy", .retry_delay = absl::Hours(1)});
+  EXPECT_EQ(PauseAfter({}, 1, error, [] { return 0.5; }), absl::Milliseconds(50));
+}
+
 TEST(RandomFraction, IsSpreadOverItsRange) {
+  static_assert(noexcept(RandomFraction()));
   double least = 1;
   double most = 0;
   for (int i = 0; i < 10'000; ++i) {
@@ -208,6 +215,33 @@ TEST_F(ClientTest, AnAnswerWithoutWhatMattersIsAnError) {
   EXPECT_EQ(client_.Reserve(kKey).status().code(), absl::StatusCode::kInternal);
 }
 
+// Which would be taken for a lease that never ends.
+TEST_F(ClientTest, AGrantWithoutABelievableLeaseIsAnError) {
+  const auto reserved = [this](const auto& change) {
+    v1::ReserveResponse answer = service_.FreshAnswer();
+    change(answer);
+    service_.ThenVerdict(answer);
+    return client_.Reserve(kKey).status().code();
+  };
+  const auto lease_of = [this](absl::Duration lease) {
+    return [this, lease](v1::ReserveResponse& answer) {
+      *answer.mutable_reservation()->mutable_lease_expire_time() =
+          ToProtoTime(service_.ServerNow() + lease);
+    };
+  };
+  EXPECT_EQ(reserved([](auto& answer) { answer.clear_server_time(); }),
+            absl::StatusCode::kInternal);
+  EXPECT_EQ(reserved([](auto& answer) { answer.mutable_reservation()->clear_lease_expire_time(); }),
+            absl::StatusCode::kInternal);
+  EXPECT_EQ(reserved(lease_of(absl::Hours(25))), absl::StatusCode::kInternal);
+  EXPECT_EQ(reserved(lease_of(absl::Hours(24))), absl::StatusCode::kOk);
+}
+
+TEST_F(ClientTest, AnExtensionWithoutAnEndIsAnError) {
+  service_.extend.Then([](const auto&, auto&) { return grpc::Status::OK; });
+  EXPECT_EQ(client_.Extend(kKey, "t").status().code(), absl::StatusCode::kInternal);
+}
+
 TEST_F(ClientTest, TellsOfAHolder) {
   v1::ReserveResponse verdict = service_.VerdictOf(v1::OUTCOME_CONFLICT);
   verdict.mutable_holder()->set_fence(9);
@@ -279,6 +313,19 @@ TEST(ToProto, SendsOfHeadersOneMoreThanFits) {
   EXPECT_LT(large.ByteSizeLong(), 40u << 10);
 }
 
+// The server would refuse the whole Commit for a name that isn't UTF-8.
+TEST(ToProto, MakesTextOfHeaderNames) {
+  EXPECT_EQ(ToProto({.headers = {{"X-M\xfcller", "\xfc"}}}).headers(0).name(),
+            "X-M\xef\xbf\xbdller");
+  EXPECT_EQ(ToProto({.headers = {{"X-M\xfcller", "\xfc"}}}).headers(0).value(), "\xfc");
+  std::string euros;
+  for (int i = 0; i < 10'000; ++i) euros += "\xe2\x82\xac";
+  const std::string cut = ToProto({.headers = {{euros, "v"}}}).headers(0).name();
+  EXPECT_EQ(cut.size() % 3, 0u);
+  EXPECT_GT(cut.size(), 16u << 10);
+  EXPECT_LE(cut.size(), (16u << 10) + 3);
+}
+
 // ---- Reservation ----
 
 class ReservationTest : public ClientTest {
@@ -347,6 +394,35 @@ TEST_F(ReservationTest, ExtendMovesTheLeasesEnd) {
   service_.extend.ThenFail(ServiceError(absl::StatusCode::kAborted, "SUPERSEDED"));
   EXPECT_EQ(DetailsOf(reservation.Extend()).reason, "SUPERSEDED");
   EXPECT_EQ(reservation.lease_left(), absl::Minutes(5));
+}
+
+// The server takes nothing of a lease, and answers may overtake each other.
+TEST_F(ReservationTest, NoExtendMakesTheLeaseShorter) {
+  Reservation reservation = Granted();
+  const absl::Time granted = service_.ServerNow();
+  const auto extend_to = [&](absl::Duration end) {
+    service_.extend.Then([=](const auto&, auto& response) {
+      *response.mutable_lease_expire_time() = ToProtoTime(granted + end);
+      return grpc::Status::OK;
+    });
+    EXPECT_TRUE(reservation.Extend().ok());
+    return reservation.lease_left();
+  };
+  EXPECT_EQ(extend_to(absl::Seconds(40)), absl::Seconds(40));
+  EXPECT_EQ(extend_to(absl::Seconds(35)), absl::Seconds(40));
+  EXPECT_EQ(extend_to(absl::Seconds(45)), absl::Seconds(45));
+}
+
+TEST_F(ReservationTest, AnExtendThatIsAnsweredSoonMakesUpForASlowGrant) {
+  service_.reserve.Then([this](const auto&, auto& response) {
+    service_.clock.Advance(absl::Seconds(3));
+    response = service_.FreshAnswer();
+    return grpc::Status::OK;
+  });
+  Reservation reservation = Granted();
+  EXPECT_EQ(reservation.lease_left(), ScriptedService::kLease - absl::Seconds(3));
+  ASSERT_TRUE(reservation.Extend({.lease_ttl = ScriptedService::kLease}).ok());
+  EXPECT_EQ(reservation.lease_left(), ScriptedService::kLease);
 }
 
 TEST_F(ReservationTest, KnowsWhomItTookOverFrom) {

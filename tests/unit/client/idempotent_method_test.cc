@@ -28,7 +28,6 @@ constexpr char kName[] = "/onced.test.charges.Charges/Charge";
 
 TEST(ByGrpcStatus, IsAsInTheTable) {
   constexpr auto kCommit = Verdict::kCommit;
-  constexpr auto kRelease = Verdict::kRelease;
   constexpr auto kUnknown = Verdict::kUnknown;
   const struct {
     int code;
@@ -42,7 +41,7 @@ TEST(ByGrpcStatus, IsAsInTheTable) {
       {grpc::NOT_FOUND, kCommit},
       {grpc::ALREADY_EXISTS, kCommit},
       {grpc::PERMISSION_DENIED, kCommit},
-      {grpc::RESOURCE_EXHAUSTED, kRelease},
+      {grpc::RESOURCE_EXHAUSTED, kUnknown},
       {grpc::FAILED_PRECONDITION, kCommit},
       {grpc::ABORTED, kUnknown},
       {grpc::OUT_OF_RANGE, kCommit},
@@ -50,7 +49,7 @@ TEST(ByGrpcStatus, IsAsInTheTable) {
       {grpc::INTERNAL, kUnknown},
       {grpc::UNAVAILABLE, kUnknown},
       {grpc::DATA_LOSS, kUnknown},
-      {grpc::UNAUTHENTICATED, kRelease},
+      {grpc::UNAUTHENTICATED, kUnknown},
       {17, kUnknown},
       {42, kUnknown},
       {-1, kUnknown},
@@ -334,6 +333,10 @@ TEST_F(IdempotentMethodTest, StoresLongMessagesUpToABound) {
 }
 
 TEST_F(IdempotentMethodTest, AnswersAsTheHandlerDidWhateverBecameOfTheKey) {
+  options_.classifier = [](const grpc::Status& status, const auto& response) {
+    const bool busy = status.error_code() == grpc::RESOURCE_EXHAUSTED;
+    return busy ? Verdict::kRelease : ByGrpcStatus(status, response);
+  };
   const grpc::Status kBusy(grpc::RESOURCE_EXHAUSTED, "busy", "d");
   const grpc::Status kBad(grpc::INTERNAL, "bad", "d");
   const grpc::Status kDeclined(grpc::FAILED_PRECONDITION, "declined", "d");

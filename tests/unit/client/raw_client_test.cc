@@ -1,8 +1,10 @@
 #include "client/cpp/raw_client.h"
 
 #include <chrono>
+#include <map>
 #include <set>
 
+#include "client/cpp/call.h"
 #include "client/cpp/error.h"
 #include "client/cpp/request_id.h"
 #include "gmock/gmock.h"
@@ -162,6 +164,35 @@ TEST(RawClientOverTheWire, DeadlinesBefore1970HavePassed) {
         << deadline;
   }
   EXPECT_TRUE(server.release.requests.empty());
+}
+
+// A server that is gone, or somewhere else by now, is noticed within seconds; and no server of
+// ours ends the connection for it.
+TEST(ArgumentsOf, NoticesADeadPeerInSeconds) {
+  const struct {
+    absl::Duration backoff_max;
+    int reconnect_max;
+    int connect;
+  } kRows[] = {{absl::Seconds(2), 2'000, 3'000},
+               {absl::Seconds(10), 10'000, 10'000},
+               {absl::ZeroDuration(), 100, 3'000}};
+  for (const auto& row : kRows) {
+    const grpc::ChannelArguments arguments =
+        ArgumentsOf({.reconnect_backoff_max = row.backoff_max});
+    const grpc_channel_args list = arguments.c_channel_args();
+    std::map<std::string, int> integers;
+    for (std::size_t i = 0; i < list.num_args; ++i) {
+      const grpc_arg& argument = list.args[i];
+      if (argument.type == GRPC_ARG_INTEGER) integers[argument.key] = argument.value.integer;
+    }
+    EXPECT_EQ(integers[GRPC_ARG_MAX_RECONNECT_BACKOFF_MS], row.reconnect_max);
+    EXPECT_EQ(integers[GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS], 100);
+    EXPECT_EQ(integers[GRPC_ARG_MIN_RECONNECT_BACKOFF_MS], row.connect);
+    EXPECT_EQ(integers[GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS], row.connect);
+    EXPECT_GT(integers[GRPC_ARG_KEEPALIVE_TIME_MS], 10'000);  // What the server allows.
+    EXPECT_LE(integers[GRPC_ARG_KEEPALIVE_TIME_MS] + integers[GRPC_ARG_KEEPALIVE_TIMEOUT_MS],
+              20'000);
+  }
 }
 
 TEST(NewRequestId, IsADifferentOf128Bits) {

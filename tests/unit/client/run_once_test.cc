@@ -716,7 +716,7 @@ TEST(Classifier, ByHttpStatus) {
       {0, kUnknown},   {100, kUnknown}, {199, kUnknown}, {200, kCommit},  {201, kCommit},
       {299, kCommit},  {300, kUnknown}, {304, kUnknown}, {400, kCommit},  {401, kRelease},
       {402, kCommit},  {403, kRelease}, {404, kCommit},  {407, kRelease}, {408, kUnknown},
-      {409, kUnknown}, {422, kCommit},  {425, kUnknown}, {429, kRelease}, {499, kCommit},
+      {409, kUnknown}, {422, kCommit},  {425, kUnknown}, {429, kRelease}, {499, kUnknown},
       {500, kUnknown}, {502, kUnknown}, {503, kUnknown}, {504, kUnknown}, {600, kUnknown},
   };
   for (const auto& row : kStatuses) {
