@@ -18,11 +18,16 @@ namespace onced::client {
 grpc::ChannelArguments ArgumentsOf(const ConnectOptions& options);
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& target, const ConnectOptions& options);
 
-// Unless it is empty. gRPC ends the process over a value that is not printable.
+// Of a header: more of them than fit would have the call refused. W3C Trace Context wants 512
+// handed on at least.
+inline constexpr std::size_t kTraceBytesMax = 1024;
+
+// Unless it is empty or too long. gRPC ends the process over a value that is not printable.
 inline void AddHeader(grpc::ClientContext& context, const char* name, const std::string& value) {
   const bool printable =
       std::all_of(value.begin(), value.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
-  if (!value.empty() && printable) context.AddMetadata(name, value);
+  const bool fits = !value.empty() && value.size() <= kTraceBytesMax;
+  if (fits && printable) context.AddMetadata(name, value);
 }
 
 inline std::unique_ptr<grpc::ClientContext> NewContext(const CallOptions& options) {

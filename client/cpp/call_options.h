@@ -14,7 +14,7 @@ struct CallOptions {
   // `wait_timeout`: the server ends the wait shortly before the deadline.
   absl::Time deadline = absl::InfiniteFuture();
   // The caller's W3C trace context, to be sent with the call; empty: none. What can't be
-  // a header's value is left out.
+  // a header's value, or has more than 1,024 bytes, is left out.
   std::string traceparent = {};
   std::string tracestate = {};
   // When a stop is requested the call fails as CANCELLED, which says nothing about

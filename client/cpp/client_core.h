@@ -12,6 +12,7 @@
 #include "client/cpp/call.h"
 #include "client/cpp/client.h"
 #include "client/cpp/clock.h"
+#include "client/cpp/error.h"
 #include "client/cpp/raw_client.h"
 #include "client/cpp/retry.h"
 
@@ -65,6 +66,13 @@ struct ClientCore {
     return clock.Now() + (call.deadline - clock.WallNow());
   }
 
+  // A server that ends may cancel what is in flight, and so may a proxy: neither the caller nor
+  // the service has said CANCELLED.
+  static bool CutOff(const absl::Status& status, const CallOptions& call) {
+    return absl::IsCancelled(status) && !call.stop.stop_requested() &&
+           DetailsOf(status).domain != kDomain;
+  }
+
   // One attempt. `deadline` is by `clock`.
   template <typename Request, typename Response>
   absl::StatusOr<Response> Once(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
@@ -72,7 +80,9 @@ struct ClientCore {
                                 const Request& request, CallOptions call, absl::Time deadline) {
     call.deadline = clock.WallNow() + (deadline - clock.Now());
     attempts.fetch_add(1, std::memory_order_relaxed);
-    return Call(*stub, method, request, call);
+    absl::StatusOr<Response> response = Call(*stub, method, request, call);
+    if (!CutOff(response.status(), call)) return response;
+    return absl::UnavailableError("the call was cut off, as by a server that stops");
   }
 
   // As often as the policy says.

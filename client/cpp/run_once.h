@@ -72,7 +72,8 @@ class WorkContext {
 };
 
 // Has the effect, and says what came of it. An error has nothing to be stored; an exception is
-// caught. It may go on when its caller has gone: what it has done is committed all the same.
+// caught; it may not end its thread (pthread_exit). It may go on when its caller has gone: what it
+// has done is committed all the same.
 using Work = std::function<absl::StatusOr<Result>(WorkContext& context)>;
 
 // Doing the work although the service can't be reached. Where a second effect is worse than none,

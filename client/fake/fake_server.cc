@@ -33,6 +33,8 @@ constexpr absl::Duration kAdvanceMax = absl::Hours(24 * 365 * 1'000);
 constexpr std::chrono::milliseconds kLook{1};
 // Within which a client that can be connected is.
 constexpr std::chrono::seconds kConnectPatience{10};
+// What a longer one comes to.
+constexpr absl::Duration kPatienceMax = absl::Hours(24 * 365);
 
 DurationBounds BoundsOf(absl::Duration min, absl::Duration preset, absl::Duration max,
                         absl::Duration least, absl::Duration most) {
@@ -107,9 +109,10 @@ class FakeServer::Impl {
                                                               .restart_grace = restart_grace_});
     }
     // Else their next calls would fail for as long as gRPC waits before it tries again.
+    const auto end = std::chrono::system_clock::now() + kConnectPatience;
     for (const auto& channel : Channels()) {
       // Ignored: whether it is connected the next call says.
-      (void)channel->WaitForConnected(std::chrono::system_clock::now() + kConnectPatience);
+      (void)channel->WaitForConnected(end);
     }
   }
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -138,7 +141,8 @@ class FakeServer::Impl {
     return run_ != nullptr ? run_->waiters() : 0;
   }
   bool AwaitWaiters(std::size_t count, absl::Duration patience) const ABSL_LOCKS_EXCLUDED(mutex_) {
-    const Countdown countdown(absl::ToChronoNanoseconds(patience));
+    const Countdown countdown(
+        absl::ToChronoNanoseconds(std::clamp(patience, absl::ZeroDuration(), kPatienceMax)));
     const MutexLock lock(mutex_);
     while (run_ == nullptr || run_->waiters() < count) {
       if (countdown.rest().count() <= 0) return false;

@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "gmock/gmock.h"
+#include "tests/integration/proxy.h"
 #include "tests/package/project.h"
 
 namespace onced::integration {
@@ -27,13 +28,15 @@ class FirstServiceTest : public ProjectTest {
   // Its outbox is in `dir_`.
   Process Start() {
     return Process({.argv = {"/usr/bin/env", "-C", dir_.path(), dir_.Path("mailer/build/mailer"),
-                             server_.address(), "0"}});
+                             proxy_.address(), "127.0.0.1:0"}});
   }
   // Where it listens.
   static std::string AddressOf(Process& mailer) {
     const std::string said = mailer.out().AwaitLine("listening on ").value();
     return "127.0.0.1:" + said.substr(said.rfind(' ') + 1);
   }
+
+  Proxy proxy_{server_.address()};  // Its address stays where the server's changes.
 };
 
 TEST_F(FirstServiceTest, DoesWhatThePageSays) {
@@ -56,12 +59,21 @@ TEST_F(FirstServiceTest, DoesWhatThePageSays) {
   EXPECT_THAT(again.head, HasSubstr("Idempotency-Replayed: true"));
   EXPECT_EQ(post("mail-1", "to=ann&text=bye").status, 422);
   EXPECT_EQ(HttpPost(address, "/mails", "to=ann&text=hello").status, 400);
+  EXPECT_EQ(HttpGet(address, "/mails").status, 405);
 
   server_.Stop();
   const HttpReply unreachable = post("mail-2", "to=bob&text=hello");
   EXPECT_EQ(unreachable.status, 503);
   EXPECT_THAT(unreachable.body, HasSubstr("UNAVAILABLE"));
   EXPECT_EQ(ReadFile(dir_.Path("outbox.txt")), "to=ann&text=hello\n");
+
+  server_.Start();
+  proxy_.SetTarget(server_.address());
+  // A lost connection is tried again every other second.
+  Await("the service is reached again",
+        [&] { return post("mail-2", "to=bob&text=hello").status == 202; });
+  EXPECT_THAT(post("mail-1", "to=ann&text=hello").head, HasSubstr("Idempotency-Replayed: true"));
+  EXPECT_EQ(ReadFile(dir_.Path("outbox.txt")), "to=ann&text=hello\nto=bob&text=hello\n");
 }
 
 // Before 1.0 a minor version may break what was built by another: CMake says so.

@@ -12,6 +12,7 @@
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "payer.h"
@@ -33,6 +34,7 @@ std::string Text(const grpc::Status& status) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage("pays, however bad the network is");
   absl::ParseCommandLine(argc, argv);
   payments::v1::ChargeRequest payment;
   payment.set_payment_id(absl::GetFlag(FLAGS_payment));

@@ -19,6 +19,7 @@
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
 #include "absl/time/time.h"
 #include "books.h"
 #include "charge_service.h"
@@ -91,6 +92,7 @@ int Serve() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage("the payment server");
   absl::ParseCommandLine(argc, argv);
   try {
     return Serve();

@@ -172,6 +172,14 @@ TEST_F(RunTest, ACallBelongsToATrace) {
   EXPECT_EQ(server_.inspect.tracestate, "a=b");
   Oncectl({"inspect", "--namespace=n", "--key=k", "--traceparent", given});
   EXPECT_EQ(server_.inspect.traceparent, given);
+  env_["TRACESTATE"] = "a=" + std::string(1'022, 'b');
+  Oncectl(kCommandLines[4]);
+  EXPECT_EQ(server_.inspect.tracestate, env_["TRACESTATE"]);
+  env_["TRACESTATE"] += "b";  // One more than goes along.
+  Oncectl(kCommandLines[4]);
+  EXPECT_EQ(server_.inspect.traceparent, of_env);
+  EXPECT_EQ(server_.inspect.tracestate, "");
+  env_["TRACESTATE"] = "a=b";
   env_["TRACEPARENT"] = "somebody else's";
   Oncectl(kCommandLines[4]);
   EXPECT_EQ(server_.inspect.traceparent, "");

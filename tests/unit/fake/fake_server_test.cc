@@ -162,6 +162,8 @@ TEST_F(FakeServerTest, WaitsEndInTheirOrder) {
 TEST_F(FakeServerTest, NobodyWaitsThatDoesNotCome) {
   EXPECT_TRUE(server_.AwaitWaiters(0));
   EXPECT_FALSE(server_.AwaitWaiters(1, absl::Milliseconds(1)));
+  EXPECT_FALSE(server_.AwaitWaiters(1, -absl::InfiniteDuration()));
+  EXPECT_TRUE(server_.AwaitWaiters(0, absl::InfiniteDuration()));
 }
 
 TEST_F(FakeServerTest, ACommitWakesWaiters) {

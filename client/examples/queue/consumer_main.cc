@@ -13,6 +13,7 @@
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "consumer.h"
@@ -54,6 +55,7 @@ absl::Status Round(JobQueue& queue, const onced::client::Client& client, Carrier
 }  // namespace
 
 int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage("consumes the queue, or adds a job to it");
   absl::ParseCommandLine(argc, argv);
   std::signal(SIGTERM, [](int) { stopped = 1; });
   auto queue = JobQueue::Open(absl::GetFlag(FLAGS_redis), {.consumer = absl::GetFlag(FLAGS_name)});
