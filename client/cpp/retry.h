@@ -10,8 +10,8 @@ namespace onced::client {
 
 // A call is sent again only if it failed as UNAVAILABLE: the server is starting, ending or
 // out of reach; also a call that was cancelled by neither its caller nor the service, but cut off
-// on its way, which counts and is returned as UNAVAILABLE. Every call may be repeated: each attempt carries the same request_id
-// or token, so that none undoes or doubles anything.
+// on its way, which counts and is returned as UNAVAILABLE. Every call may be repeated: each attempt
+// carries the same request_id or token, so that none undoes or doubles anything.
 //
 // The n-th pause is between 0 and min(backoff_max, backoff_first * 2^(n-1)), evenly
 // spread ("full jitter"); where the service said how long to wait, that is put before it.
