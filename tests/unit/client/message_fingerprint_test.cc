@@ -60,7 +60,10 @@ TEST(MessageFingerprint, IsOverTypeAndBytes) {
 }
 
 // Stored keys have it: it may not change.
-TEST(MessageFingerprint, StaysAsItIs) { EXPECT_EQ(Of(Full(), {"meta.trace_id"}), "sha256:6795f4e3b83c37f8238a1b9da1216e4c1bb131a1138dba885c21861b018f96bf"); }
+TEST(MessageFingerprint, StaysAsItIs) {
+  EXPECT_EQ(Of(Full(), {"meta.trace_id"}),
+            "sha256:6795f4e3b83c37f8238a1b9da1216e4c1bb131a1138dba885c21861b018f96bf");
+}
 
 TEST(MessageFingerprint, TakesMapsInAnyOrder) {
   constexpr int kEntries = 200;
