@@ -100,34 +100,35 @@ std::string ManyAliases() {
 
 INSTANTIATE_TEST_SUITE_P(
     , ParseYamlBad,
-    testing::Values(BadRow{"twice", "a: 1\nb: 2\na: 3\n", 3, "has the key a twice"},
-                    BadRow{"twice_below", "n:\n  a: 1\n  a: 3\n", 3, "has the key a twice"},
-                    BadRow{"list_as_key", "? [1, 2]\n: x\n", 1, "a key that is not text"},
-                    BadRow{"syntax", "a: 1\nb: [1\n", 3, "is not YAML: "},
-                    BadRow{"tab", "a:\n\tb: 1\n", 2, "is not YAML: "},
-                    BadRow{"unknown_alias", "a: 1\nb: *nobody\n", 2, "is not YAML: "},
-                    BadRow{"two_documents", "a: 1\n---\nb: 2\n", 3, "more than one document"},
-                    // yaml-cpp alone would find documents in these for ever.
-                    BadRow{"stray_comma", ",d", 1, "more than one document"},
-                    BadRow{"escape_of_the_end", "\"\\", 1, "unknown escape character: \\x04"},
-                    BadRow{"stray_bracket", "a: 1\n]\n", 2, ""},
-                    BadRow{"latin1", "a: 1\nb: caf\xe9\n", 2, "not valid UTF-8"},
-                    BadRow{"overlong", "a: \xc0\xaf\n", 1, "not valid UTF-8"},
-                    BadRow{"surrogate", "a: \xed\xa0\x80\n", 1, "not valid UTF-8"},
-                    BadRow{"cut_short", "a: 1\nb: \xe2\x82", 2, "not valid UTF-8"},
-                    // yaml-cpp takes it for the end of the file, and would drop the rest.
-                    BadRow{"end_of_transmission", "a: 1\n\x04\nb: 2\n", 2, "a control character"},
-                    BadRow{"nul", std::string("a: 1\n\0b: 2\n", 11), 2, "a control character"},
-                    BadRow{"utf16",
-                           std::string("\xff\xfe"
-                                       "a\0:\0",
-                                       6),
-                           1, "not valid UTF-8"},
-                    BadRow{"deep", Repeated("{a: ", 40) + "1" + Repeated("}", 40), 1,
-                           "deeper than 16"},
-                    BadRow{"very_deep", Repeated("[", 100'000), 1, "is not YAML: "},
-                    BadRow{"cycle", "a: &a\n  b: *a\n", 1, "deeper than 16"},
-                    BadRow{"many_aliases", ManyAliases(), 1, "has over 100000 values"}),
+    testing::Values(
+        BadRow{"twice", "a: 1\nb: 2\na: 3\n", 3, "has the key a twice"},
+        BadRow{"twice_unseen", "\"\\e[2J\": 1\n\"\\e[2J\": 2\n", 2, "has the key \\x1b[2J twice"},
+        BadRow{"twice_below", "n:\n  a: 1\n  a: 3\n", 3, "has the key a twice"},
+        BadRow{"list_as_key", "? [1, 2]\n: x\n", 1, "a key that is not text"},
+        BadRow{"syntax", "a: 1\nb: [1\n", 3, "is not YAML: "},
+        BadRow{"tab", "a:\n\tb: 1\n", 2, "is not YAML: "},
+        BadRow{"unknown_alias", "a: 1\nb: *nobody\n", 2, "is not YAML: "},
+        BadRow{"two_documents", "a: 1\n---\nb: 2\n", 3, "more than one document"},
+        // yaml-cpp alone would find documents in these for ever.
+        BadRow{"stray_comma", ",d", 1, "more than one document"},
+        BadRow{"escape_of_the_end", "\"\\", 1, "unknown escape character: \\x04"},
+        BadRow{"stray_bracket", "a: 1\n]\n", 2, ""},
+        BadRow{"latin1", "a: 1\nb: caf\xe9\n", 2, "not valid UTF-8"},
+        BadRow{"overlong", "a: \xc0\xaf\n", 1, "not valid UTF-8"},
+        BadRow{"surrogate", "a: \xed\xa0\x80\n", 1, "not valid UTF-8"},
+        BadRow{"cut_short", "a: 1\nb: \xe2\x82", 2, "not valid UTF-8"},
+        // yaml-cpp takes it for the end of the file, and would drop the rest.
+        BadRow{"end_of_transmission", "a: 1\n\x04\nb: 2\n", 2, "a control character"},
+        BadRow{"nul", std::string("a: 1\n\0b: 2\n", 11), 2, "a control character"},
+        BadRow{"utf16",
+               std::string("\xff\xfe"
+                           "a\0:\0",
+                           6),
+               1, "not valid UTF-8"},
+        BadRow{"deep", Repeated("{a: ", 40) + "1" + Repeated("}", 40), 1, "deeper than 16"},
+        BadRow{"very_deep", Repeated("[", 100'000), 1, "is not YAML: "},
+        BadRow{"cycle", "a: &a\n  b: *a\n", 1, "deeper than 16"},
+        BadRow{"many_aliases", ManyAliases(), 1, "has over 100000 values"}),
     [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace
