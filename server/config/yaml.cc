@@ -106,7 +106,8 @@ class Copier {
       }
       const std::string& key = item.first.Scalar();
       if (!seen.insert(key).second) {
-        document_.problems.push_back({line, absl::StrCat("has the key ", absl::CHexEscape(key), " twice")});
+        document_.problems.push_back(
+            {line, absl::StrCat("has the key ", absl::CHexEscape(key), " twice")});
         continue;
       }
       to.entries.push_back({key, line, {}});
