@@ -106,8 +106,7 @@ class IdempotentMethod::Call {
     const RunOptions options = OptionsOfRun();
     const absl::StatusOr<RunOutcome> outcome = RunOnce(
         state_.client, key, fingerprint, options, [this](WorkContext& work) { return Work(work); });
-    const bool callers_end =
-        options.call.stop.stop_requested() || options.call.deadline <= core_.clock.WallNow();
+    const bool callers_end = !core_.CallersEnd(options.call).ok();
     watch_.reset();
     Tell(outcome);
     if (!outcome.ok()) return AnswerTo(outcome.status(), callers_end);

@@ -69,6 +69,18 @@ PolicyTable PoliciesOf(const FakeServerOptions& options) {
   return PolicyTable(std::move(listed), std::move(unlisted));
 }
 
+// An operator's, to a key in any state.
+template <typename Request>
+Request ByForce(const Key& key, std::optional<std::int64_t> fence) {
+  Request request;
+  request.set_namespace_(key.name_space);
+  request.set_key(key.name);
+  // Of no record: a Resolve is refused, and an Evict has nothing to do.
+  request.set_fence(fence.value_or(1));
+  request.set_force(true);
+  return request;
+}
+
 }  // namespace
 
 class FakeServer::Impl {
@@ -217,11 +229,7 @@ void FakeServer::Stop() { impl_->Stop(); }
 void FakeServer::Start() { impl_->Start(); }
 
 absl::Status FakeServer::Resolve(const Key& key, const std::optional<Result>& result) {
-  admin_v1::ResolveRequest request;
-  request.set_namespace_(key.name_space);
-  request.set_key(key.name);
-  request.set_fence(impl_->FenceOf(key).value_or(1));  // Of none: it is refused.
-  request.set_force(true);
+  auto request = ByForce<admin_v1::ResolveRequest>(key, impl_->FenceOf(key));
   if (result.has_value()) {
     *request.mutable_commit()->mutable_result() = ToProto(*result);
   } else {
@@ -231,11 +239,7 @@ absl::Status FakeServer::Resolve(const Key& key, const std::optional<Result>& re
 }
 
 absl::Status FakeServer::Evict(const Key& key) {
-  admin_v1::EvictRequest request;
-  request.set_namespace_(key.name_space);
-  request.set_key(key.name);
-  request.set_fence(impl_->FenceOf(key).value_or(1));  // Of none: there is nothing to evict.
-  request.set_force(true);
+  const auto request = ByForce<admin_v1::EvictRequest>(key, impl_->FenceOf(key));
   return AdminClient::Connect(address()).Evict(request).status();
 }
 

@@ -9,8 +9,9 @@
 #include "absl/time/time.h"
 #include "client/fake/ahead_of_time.h"
 #include "client/fake/faults.h"
-#include "client/fake/silent.h"
+#include "client/fake/silent_audit_log.h"
 #include "server/base/believed_clock.h"
+#include "server/base/quiet_telemetry.h"
 #include "server/base/random.h"
 #include "server/ledger/operation.h"
 #include "server/ledger/policy.h"
@@ -54,7 +55,7 @@ class ServiceRun {
   ServerStatus Status() const;
 
   SystemRandom random_;
-  SilentTelemetry telemetry_;
+  QuietTelemetry telemetry_;
   SilentAuditLog audit_log_;
   const Policy any_policy_{};
   const std::unique_ptr<MemoryStore> store_;

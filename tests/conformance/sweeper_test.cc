@@ -19,6 +19,7 @@
 #include "gtest/gtest.h"
 #include "server/base/believed_clock.h"
 #include "server/base/mutex.h"
+#include "server/base/quiet_telemetry.h"
 #include "server/base/random.h"
 #include "server/storage/codec/record_codec.h"
 #include "tests/conformance/failing_env.h"
@@ -27,7 +28,6 @@
 #include "tests/conformance/temp_dir.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/printers.h"
-#include "tests/support/quiet_telemetry.h"
 #include "tests/support/test_records.h"
 
 namespace onced {

@@ -6,32 +6,13 @@
 #   tests/smoke/load.sh BIN GHZ    BIN: where onced and oncectl are
 set -euo pipefail
 readonly bin=$1 ghz=$2 calls=5000 connections=4 concurrency=64
-dir=$(mktemp -d)
-readonly dir
-server=
-# Ends what was started here, and nothing else.
-clean_up() {
-  [ -z "$server" ] || kill "$server" 2>/dev/null || true
-  wait
-  rm -rf "$dir"
-}
-trap clean_up EXIT
+. "$(dirname "$0")/server.sh"
 fail() {
   echo "FAILED: $1"
   exit 1
 }
 
-"$bin/onced" --data-dir "$dir/data" --listen 127.0.0.1:0 --http-listen 127.0.0.1:0 \
-  --admin-listen off --drain-window 0s 2>"$dir/log" &
-server=$!
-# Of the line that says so.
-value() { sed -n "s/.*\"event\":\"serving\".*\"$1\":\"\([^\"]*\)\".*/\1/p" "$dir/log"; }
-until [ -n "$(value listen)" ]; do
-  kill -0 "$server" || { cat "$dir/log"; exit 1; }
-  sleep 0.1
-done
-ONCECTL_SERVER=$(value listen)
-export ONCECTL_SERVER
+start --admin-listen off --drain-window 0s
 metrics=http://$(value http_listen)/metrics
 
 verdicts() { # VERDICT: how often it was given, by the server's own count.

@@ -4,29 +4,10 @@
 #   tests/smoke/metrics.sh BIN    where onced and oncectl are
 set -euo pipefail
 readonly bin=$1
-dir=$(mktemp -d)
-readonly dir
-server=
-# Ends what was started here, and nothing else.
-clean_up() {
-  [ -z "$server" ] || kill "$server" 2>/dev/null || true
-  wait
-  rm -rf "$dir"
-}
-trap clean_up EXIT
+. "$(dirname "$0")/server.sh"
 
 printf 'namespaces:\n  held: {on_lapse: HOLD}\n' >"$dir/config.yaml"
-"$bin/onced" --data-dir "$dir/data" --config "$dir/config.yaml" --listen 127.0.0.1:0 \
-  --http-listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --backup-dir "$dir/backups" 2>"$dir/log" &
-server=$!
-# Of the line that says so.
-value() { sed -n "s/.*\"event\":\"serving\".*\"$1\":\"\([^\"]*\)\".*/\1/p" "$dir/log"; }
-until [ -n "$(value listen)" ]; do
-  kill -0 "$server" || { cat "$dir/log"; exit 1; }
-  sleep 0.1
-done
-ONCECTL_SERVER=$(value listen)
-export ONCECTL_SERVER
+start --config "$dir/config.yaml" --admin-listen 127.0.0.1:0 --backup-dir "$dir/backups"
 http=$(value http_listen)
 
 call() { "$bin/oncectl" "$@" --namespace held --key k >"$dir/answer" || true; }

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "server/base/clock.h"
+#include "server/base/quiet_telemetry.h"
 #include "server/base/random.h"
 #include "server/shard/shard_group.h"
 #include "server/shard/shard_map.h"
 #include "server/shard/shard_set.h"
 #include "server/storage/memory/memory_store.h"
 #include "tests/bench/micro/sample.h"
-#include "tests/support/quiet_telemetry.h"
 
 namespace onced::micro {
 namespace {

@@ -13,12 +13,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "server/base/quiet_telemetry.h"
 #include "server/base/random.h"
 #include "server/rpc/call_queue.h"
 #include "server/rpc/errors.h"
 #include "server/rpc/service.h"
 #include "server/storage/memory/memory_store.h"
-#include "tests/support/quiet_telemetry.h"
 #include "tests/unit/shard/threads.h"
 
 namespace onced {

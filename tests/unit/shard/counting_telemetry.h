@@ -13,7 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
 #include "server/base/mutex.h"
-#include "tests/support/quiet_telemetry.h"
+#include "server/base/quiet_telemetry.h"
 
 namespace onced {
 

@@ -1,4 +1,4 @@
-// Telemetry of which a test looks at a part.
+// Telemetry that nobody takes note of.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace onced {
 
-// Takes note of nothing: who derives from it says what counts.
+// The fake for users has nobody to tell; in tests, who derives from it says what counts.
 // Threads: any.
 class QuietTelemetry : public Telemetry {
  public:
